@@ -1382,6 +1382,25 @@ struct XlateReq {
   }
 };
 
+// Whose list a line of the PBL cache is of.
+struct PblOwner {
+  bool ring = false;
+  uint16_t index = 0;  // else: of that region
+  uint8_t life = 0;  // in that life
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(ring, 1);
+    visit(index, kStagIndexBits);
+    visit(life, 8);
+  }
+  bool operator==(const PblOwner& other) const {
+    return ring == other.ring &&
+           index == other.index &&
+           life == other.life;
+  }
+};
+
 // Its place, page by page.
 struct XlateRsp {
   XlateStatus status{};

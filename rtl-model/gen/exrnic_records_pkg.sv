@@ -638,6 +638,13 @@ package exrnic_records_pkg;
     logic huge_pages;  // with registers
   } xlate_req_t;
 
+  // Whose list a line of the PBL cache is of.
+  typedef struct packed {
+    logic ring;
+    stag_index_t index;  // else: of that region
+    mr_life_t life;  // in that life
+  } pbl_owner_t;
+
   // Its place, page by page.
   typedef struct packed {
     xlate_status_e status;

@@ -13,7 +13,7 @@ void Xlate::region(const Access& access, const Done& done) {
   // Behind a read of the PBL the region is looked at again: it may have been invalidated, or be
   // another one by now.
   const uint32_t life = region.life;
-  const List list{region.pbl_address, life, region.page_shift};
+  const List list{region.pbl_address, {false, stag_index(access.stag), life}, region.page_shift};
   page(list, access.to - region.base + base_in_page, access.length,
        [this, access, life, done](const Place& place) {
          const Verdict now = check(state_, access);
@@ -24,7 +24,7 @@ void Xlate::region(const Access& access, const Done& done) {
 }
 
 void Xlate::ring(uint64_t pbl, uint64_t offset, uint64_t length, const Done& done) {
-  page({pbl, 0, EXRNIC_PAGE_SHIFT}, offset, length, done);
+  page({pbl, {/*ring=*/true, 0, 0}, EXRNIC_PAGE_SHIFT}, offset, length, done);
 }
 
 void Xlate::page(const List& list, uint64_t offset, uint64_t length, const Done& done) {
@@ -35,9 +35,9 @@ void Xlate::page(const List& list, uint64_t offset, uint64_t length, const Done&
             std::min(length, page_size - in_page)};
   };
   const uint64_t entry = list.pbl_address + (offset >> list.page_shift) * EXRNIC_PBL_ENTRY_SIZE;
-  if (const auto page_address = pbl_cache_.known(entry, list.life))
+  if (const auto page_address = pbl_cache_.known(entry, list.owner))
     return done(place(*page_address));
-  pbl_cache_.read(entry, list.life, [done, place](bool good, uint64_t page_address) {
+  pbl_cache_.read(entry, list.owner, [done, place](bool good, uint64_t page_address) {
     done(good ? place(page_address) : Place{Verdict::kMemory, 0, 0});
   });
 }

@@ -30,7 +30,7 @@ class Xlate {
  private:
   struct List {  // a page buffer list
     uint64_t pbl_address;
-    uint32_t life;
+    PblCache::Owner owner;
     uint32_t page_shift;
   };
   void page(const List& list, uint64_t offset, uint64_t length, const Done& done);

@@ -18,9 +18,9 @@ uint32_t stag_of(uint8_t key) { return kIndex << EXRNIC_STAG_INDEX_SHIFT | key; 
 
 // A region of kind fast, and pages that it may become.
 struct Fast {
-  explicit Fast(End& owner, uint32_t pd = End::kPd) : end(owner) {
+  explicit Fast(End& owner, uint32_t pd = End::kPd, uint32_t stag = stag_of(0)) : end(owner) {
     exrnic_mbox_register_mr create{};
-    create.stag = stag_of(0);
+    create.stag = stag;
     create.pd = pd;
     create.kind = EXRNIC_REGION_KIND_FAST;
     end.rnic.must(EXRNIC_MBOX_OP_REGISTER_MR, create);
@@ -105,6 +105,39 @@ TEST_CASE("a list that is used again, with the same key, has its new pages") {
     std::memcpy(list.data(), region.memory.pages.data(), list.size());
     e.right.rnic.host().poke(region.memory.pbl, list);
   }
+}
+
+TEST_CASE("a list that another region had has its new pages") {
+  Exchange e;
+  Fast fast(e.right);
+  constexpr uint32_t kOtherStag = 0x0009'33'01;
+  Fast(e.right, End::kPd, kOtherStag);
+  const Region first = fast.pages(0x42);
+  const auto push = [&](const Region& region, uint64_t from) {
+    Work work = push_of({element(e.left.near, from, 4000)}, 0);
+    work.remote_stag = region.stag;
+    work.remote_to = kBase;
+    e.left.post(work);
+    REQUIRE(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  };
+  std::mt19937_64 random(7);
+  const Bytes data = random_bytes(random, 8000);
+  e.left.rnic.write(e.left.near, 0, data);
+  REQUIRE(fast.do_work(Fast::registration(first)).status == EXRNIC_CQE_STATUS_SUCCESS);
+  push(first, 0);
+  REQUIRE(fast.do_work(local_invalidate_of(first.stag)).status == EXRNIC_CQE_STATUS_SUCCESS);
+  // The other one gets the list of the first, with pages of its own.
+  Region second = fast.pages(0);
+  second.stag = kOtherStag;
+  second.memory.pbl = first.memory.pbl;
+  Bytes list(second.memory.pages.size() * EXRNIC_PBL_ENTRY_SIZE);
+  std::memcpy(list.data(), second.memory.pages.data(), list.size());
+  e.right.rnic.host().poke(second.memory.pbl, list);
+  REQUIRE(fast.do_work(Fast::registration(second)).status == EXRNIC_CQE_STATUS_SUCCESS);
+  push(second, 4000);
+  const Bytes one(data.begin(), data.begin() + 4000), other(data.begin() + 4000, data.end());
+  CHECK(difference(e.right.rnic.read(first, 0, 4000), one) == "");
+  CHECK(difference(e.right.rnic.read(second, 0, 4000), other) == "");
 }
 
 TEST_CASE("what is not registered, or is again with another key, is refused") {

@@ -24,7 +24,7 @@ module pbl_cache
   input  logic [CLIENT_W-1:0] req_client_i,
   input  logic                req_again_i,  // it has been here before
   input  logic [63:PLACE_W]   req_address_i,
-  input  mr_life_t            req_life_i,   // of whose PBL it is: lines of another life do not count
+  input  pbl_owner_t          req_owner_i,  // whose PBL it is: lines of another one do not count
   output logic                rsp_valid_o,
   output logic                rsp_missed_o, // no answer: come again when the client's waiting_o ends
   output logic                rsp_error_o,
@@ -49,13 +49,13 @@ module pbl_cache
   localparam int unsigned LINE_W = 8 * PBL_LINE_SIZE;
   localparam int unsigned BYTE_W = $clog2(PBL_LINE_SIZE);
   localparam int unsigned INDEX_W = $clog2(LINES);
-  localparam int unsigned LINE_ADDRESS_W = $bits(mr_life_t) + 64 - BYTE_W;
+  localparam int unsigned LINE_ADDRESS_W = $bits(pbl_owner_t) + 64 - BYTE_W;
   localparam int unsigned TAG_W = LINE_ADDRESS_W - INDEX_W;
   localparam int unsigned GENERATION_W = 8;
 
   typedef logic [INDEX_W-1:0] index_t;
   typedef logic [LINE_W-1:0] line_t;
-  typedef logic [LINE_ADDRESS_W-1:0] line_address_t;  // life, and number of the line
+  typedef logic [LINE_ADDRESS_W-1:0] line_address_t;  // owner, and number of the line
 
   typedef struct packed {
     logic                    valid;
@@ -74,7 +74,7 @@ module pbl_cache
   logic [CLIENT_W-1:0]     client_q;
   logic                    again_q;
   logic [63:PLACE_W]       address_q;
-  mr_life_t                life_q;
+  pbl_owner_t              owner_q;
   line_address_t           line_in_hand;
   tag_t                    tag_q;   // as read
   line_t                   line_q;  // as read
@@ -167,7 +167,7 @@ module pbl_cache
   logic             found, found_error, install_valid;
   line_t            found_line, install_line;
   line_address_t    install_address;
-  assign line_in_hand = {life_q, address_q[63:BYTE_W]};
+  assign line_in_hand = {owner_q, address_q[63:BYTE_W]};
 
   pbl_fill #(
     .CLIENTS(CLIENTS)
@@ -209,7 +209,7 @@ module pbl_cache
   index_t read_index;
   always_comb begin
     read_index = '0;
-    if (accept) read_index = index_of({req_life_i, req_address_i[63:BYTE_W]});
+    if (accept) read_index = index_of({req_owner_i, req_address_i[63:BYTE_W]});
   end
 
   ram_1r1w #(
@@ -242,7 +242,7 @@ module pbl_cache
       client_q <= req_client_i;
       again_q <= req_again_i;
       address_q <= req_address_i;
-      life_q <= req_life_i;
+      owner_q <= req_owner_i;
     end
   end
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
+#include <utility>
 
 #include "Vpbl_cache.h"
 #include "rtl-model/testing/bench.h"
@@ -44,7 +45,7 @@ class PblCache : public Bench<Vpbl_cache> {
     dut().req_client_i = client;
     dut().req_again_i = again;
     dut().req_address_i = address / kEntry;
-    dut().req_life_i = life;
+    pack(dut().req_owner_i, owner);
     wait_for("req_ready_o", 2 * kLines, [&] { return dut().req_ready_o != 0; });
     cycle();
     dut().req_valid_i = 0;
@@ -111,7 +112,7 @@ class PblCache : public Bench<Vpbl_cache> {
     wait_for("flush_done_o", 2 * kLines, [&] { return flushes_done_ > before; });
   }
 
-  uint8_t life = 0;            // of the region in hand
+  PblOwner owner;              // of the list in hand
   void change() { ++epoch_; }  // the memory, and nobody says so
 
   uint64_t now(uint64_t address) const { return entry_at(address, epoch_); }
@@ -192,18 +193,26 @@ TEST_CASE("A line is there for the client that waited, although another displace
   CHECK(cache.host().reads().size() == reads);
 }
 
-TEST_CASE("What was read in another life of a region does not count, come or on its way") {
+TEST_CASE("What was read for another owner of a list does not count, come or on its way") {
   PblCache cache;
+  PblOwner& owner = cache.owner;
+  owner.index = 5;
+  const PblOwner before = owner;
+  SECTION("another life of the region") { owner.life = 1; }
+  SECTION("another region") { owner.index = 6; }
+  SECTION("a ring") { owner = {true, 0, 0}; }
+  const PblOwner behind = std::exchange(owner, before);
   cache.look_up(0x10000);
   cache.change();
-  cache.life = 1;
+  owner = behind;
   CHECK(cache.look_up(0x10000) == cache.now(0x10000));
   CHECK(cache.look_up(0x10008) == cache.now(0x10008));  // that is a hit
   CHECK(cache.misses() == 2);
+  owner = before;
   cache.miss(0x20000, 0);
   cache.wait_for("the line", 200, [&] { return !cache.waits(0); });
   cache.change();
-  cache.life = 2;
+  owner = behind;
   CHECK(cache.come_again(0) == cache.now(0x20000));
 }
 

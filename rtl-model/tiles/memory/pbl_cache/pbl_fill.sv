@@ -13,7 +13,7 @@ module pbl_fill
   localparam int unsigned CLIENT_W = CLIENTS > 1 ? $clog2(CLIENTS) : 1,
   localparam int unsigned LINE_W = 8 * PBL_LINE_SIZE,
   localparam int unsigned BYTE_W = $clog2(PBL_LINE_SIZE),
-  localparam int unsigned LINE_ADDRESS_W = $bits(mr_life_t) + 64 - BYTE_W
+  localparam int unsigned LINE_ADDRESS_W = $bits(pbl_owner_t) + 64 - BYTE_W
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -22,7 +22,7 @@ module pbl_fill
 
   // The client in hand
   input  logic [CLIENT_W-1:0] client_i,
-  input  logic [LINE_ADDRESS_W-1:0] line_address_i,  // life, and number of the line
+  input  logic [LINE_ADDRESS_W-1:0] line_address_i,  // owner, and number of the line
   input  logic                forget_i,   // its buffer is of no use any more
   input  logic                start_i,    // the line is to be read; likewise
   output logic                found_o,    // it has come...

@@ -163,6 +163,17 @@ module xlate
   end
   assign entry = pbl[63:ENTRY_SHIFT] + $bits(entry)'(page_index);
 
+  // The list of a region may be that of another one later.
+  pbl_owner_t owner;
+  always_comb begin
+    owner = '0;
+    owner.ring = req.ring;
+    if (!req.ring) begin
+      owner.index = stag_index_t'(req.stag >> STAG_INDEX_SHIFT);
+      owner.life = region_life;
+    end
+  end
+
   // A PBL is aligned, page frames are whole pages.
   logic unused_low_bits;
   assign unused_low_bits = ^{pbl[ENTRY_SHIFT-1:0], page[PAGE_SHIFT-1:0]};
@@ -180,7 +191,7 @@ module xlate
     .req_client_i(client_q),
     .req_again_i(again_q[client_q]),
     .req_address_i(entry),
-    .req_life_i(req.ring ? '0 : region_life),
+    .req_owner_i(owner),
     .rsp_valid_o(pbl_done),
     .rsp_missed_o(pbl_missed),
     .rsp_error_o(pbl_error),
