@@ -257,9 +257,9 @@ bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& s
     return false;
   }
   if (!up) go(port, false);
+  if (up || hello) port.peer_life = said.life;
   if ((!up && !hello) || !state_.config.link_up) return true;
   go(port, true);
-  port.peer_life = said.life;
   if (hello) say_state(number, EXRNIC_PORT_STATE_UP);
   return true;
 }

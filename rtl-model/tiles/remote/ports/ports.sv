@@ -252,10 +252,11 @@ module ports
           events_q[to][PORT_EVENT_LINK_DOWN] <= 1'b1;
           if (!events_q[to][PORT_EVENT_LINK_DOWN]) fire_q[to] <= 1'b1;
         end
+        if (says_state && said.state inside {8'(PORT_STATE_UP), 8'(PORT_STATE_HELLO)})
+          peer_life_q[to] <= said.life;
         if (goes_up) begin
           linked_q[to]    <= 1'b1;
           greets_q[to]    <= 1'b0;
-          peer_life_q[to] <= said.life;
           if (begins) begin
             link_q[to] <= link_q[to] + 1'b1;
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;

@@ -308,6 +308,21 @@ TEST_CASE("Who loses a link before it has answered does not answer that it is up
   CHECK(ports.sent.back() == no_link);
 }
 
+TEST_CASE(
+    "An answer that comes while the line is down tells for which life the peer is to hear that") {
+  Ports ports;
+  ports.enable();
+  ports.dut().link_up_i = 0;
+  ports.hear(state_said(EXRNIC_PORT_STATE_UP, 9));
+  CHECK_FALSE(ports.linked());
+  ports.dut().link_up_i = 1;
+  ports.sent.clear();
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 1));
+  PortMessage no_link = state_said(EXRNIC_PORT_STATE_NO_LINK);
+  no_link.life = 9;
+  CHECK(ports.sent == std::vector<PortMessage>{no_link});
+}
+
 TEST_CASE("A port that is disabled hears no more that its link is lost") {
   const bool at_once = GENERATE(false, true);
   Ports ports;
