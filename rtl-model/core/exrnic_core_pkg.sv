@@ -30,6 +30,13 @@ package exrnic_core_pkg;
     return state inside {QP_STATE_RTS, QP_STATE_SQD};
   endfunction
 
+  // It is in SQD, and nobody knows yet that all work which had begun has ended.
+  /* verilator lint_off UNUSEDSIGNAL */  // some fields count
+  function automatic logic is_draining(qp_t qp);
+    return qp.status.state == QP_STATE_SQD && qp.status.drains != qp.ended.drained;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
   // The attributes of a queue pair that nobody has set any (mbox_modify_qp).
   function automatic qp_config_t new_attributes(qp_config_t qp);
     new_attributes = qp;

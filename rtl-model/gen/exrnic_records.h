@@ -825,7 +825,7 @@ struct QpStatus {
   bool tried = false;  // in ERROR: so it was once, though that may have been given up
   bool answer_lost = false;  // in ERROR: a response to the peer could not be read; it must hear of that
   bool alone = false;  // UC: nobody has answered its introduction: what it sends is lost
-  bool draining = false;  // in SQD: work requests that had begun may not have ended
+  bool drains = false;  // in SQD, another than ended.drained: work requests that had begun may not have ended
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -840,7 +840,7 @@ struct QpStatus {
     visit(tried, 1);
     visit(answer_lost, 1);
     visit(alone, 1);
-    visit(draining, 1);
+    visit(drains, 1);
   }
   bool operator==(const QpStatus& other) const {
     return state == other.state &&
@@ -854,7 +854,7 @@ struct QpStatus {
            tried == other.tried &&
            answer_lost == other.answer_lost &&
            alone == other.alone &&
-           draining == other.draining;
+           drains == other.drains;
   }
 };
 
@@ -943,17 +943,20 @@ struct QpEnded {
   uint16_t count = 0;  // of sq.issued
   uint16_t slots = 0;  // sq.consumer and sq.send_msn behind the last work request that ended well
   uint32_t msn = 0;
+  bool drained = false;  // status.drains of when all had ended in SQD
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(count, 16);
     visit(slots, 16);
     visit(msn, 32);
+    visit(drained, 1);
   }
   bool operator==(const QpEnded& other) const {
     return count == other.count &&
            slots == other.slots &&
-           msn == other.msn;
+           msn == other.msn &&
+           drained == other.drained;
   }
 };
 

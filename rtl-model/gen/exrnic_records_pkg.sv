@@ -449,7 +449,7 @@ package exrnic_records_pkg;
     logic tried;  // in ERROR: so it was once, though that may have been given up
     logic answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
     logic alone;  // UC: nobody has answered its introduction: what it sends is lost
-    logic draining;  // in SQD: work requests that had begun may not have ended
+    logic drains;  // in SQD, another than ended.drained: work requests that had begun may not have ended
   } qp_status_t;
 
   // What it knows of its peer. It sends work of its own only when they have met.
@@ -485,6 +485,7 @@ package exrnic_records_pkg;
     logic [15:0] count;  // of sq.issued
     wqe_index_t slots;  // sq.consumer and sq.send_msn behind the last work request that ended well
     logic [31:0] msn;
+    logic drained;  // status.drains of when all had ended in SQD
   } qp_ended_t;
 
   // A request of the peer that was refused as it came: the peer hears of it behind the answers to those before it, and nothing that came behind it is served.

@@ -118,7 +118,7 @@ void Completer::complete(const Ended& ended) {
 void Completer::count_end(uint32_t qpn) {
   QueuePair& qp = state_.qps[qpn];
   ++qp.at.ended;
-  if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr || qp.status.draining)) state_.wake(qpn);
+  if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr || qp.is_draining())) state_.wake(qpn);
 }
 
 // Of one whose payload could not be read the peer has to hear; of one that was given up it will,
@@ -184,8 +184,10 @@ void Completer::complete(const ReceiveEnded& ended) {
 // All completions of its send queue are written.
 void Completer::tell_drained(uint32_t qpn) {
   QueuePair& qp = state_.qps[qpn];
-  if (qp.is_drained() && std::exchange(qp.status.draining, false))
+  if (qp.is_draining() && qp.is_drained()) {
+    qp.at.drained = qp.status.drains;
     state_.happens({EXRNIC_EQE_TYPE_SQ_DRAINED, qpn});
+  }
   state_.wake(qpn);
 }
 

@@ -332,9 +332,8 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     qp.status.fault = qp.status.answer_lost = false;
     qp.status.exact = qp.status.rnr;
   }
-  if (to == EXRNIC_QP_STATE_RTS) qp.status.draining = false;
   if (to == EXRNIC_QP_STATE_SQD && qp.status.state == EXRNIC_QP_STATE_RTS)
-    qp.status.draining = true;
+    qp.status.drains = !qp.at.drained;
   qp.status.state = to;
   if (qp.serves_peer() || qp.in_error()) state_.wake(qpn);
 }
@@ -365,7 +364,7 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   now.rnr_retry = qp.has.rnr_retry;
   now.timeout = qp.has.timeout;
   now.retry_count = qp.has.retry_count;
-  now.sq_draining = qp.status.state == EXRNIC_QP_STATE_SQD && qp.status.draining;
+  now.sq_draining = qp.is_draining();
   answer(now);
   return EXRNIC_MBOX_STATUS_OK;
 }

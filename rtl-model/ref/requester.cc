@@ -99,7 +99,7 @@ void Requester::take_turn(uint32_t qpn) {
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   if (qp.status.rnr && qp.all_ended()) go_back();
-  if (qp.status.draining && qp.is_drained()) return responder_.flush(qpn);
+  if (qp.is_draining() && qp.is_drained()) return responder_.flush(qpn);
   if (!qp.in_error() && qp.introduces()) return introduce();
   // Good for one turn in which its work may begin.
   const auto held = qp.wants_answer() ? std::nullopt : std::exchange(qp.at.held, std::nullopt);

@@ -363,7 +363,7 @@ void Responder::take_atomic_response(QueuePair& qp) {
 void Responder::flush_now(uint32_t qpn) {
   QueuePair& qp = state_.qps[qpn];
   if (!qp.valid) return;
-  if (qp.status.draining && qp.is_drained()) return receiver_.tell_drained(qpn);
+  if (qp.is_draining() && qp.is_drained()) return receiver_.tell_drained(qpn);
   if (!qp.in_error()) return;
   if (!qp.at.pulls.empty()) {
     end_pull(qpn, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);

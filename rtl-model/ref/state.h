@@ -188,6 +188,7 @@ struct QueuePair : exrnic_mbox_create_qp {
     bool asks = false;          // or in a whole one: the peer is to show that it is still there
     std::deque<Read> reads;
     Inbound inbound;
+    bool drained = false;  // status.drains of when all had ended in SQD
     uint32_t reports = 0;  // receives and PULLs that ended: the completer is still to see them
 
     void heard_of_pulls() { pulls_silent = asks = false; }
@@ -207,6 +208,10 @@ struct QueuePair : exrnic_mbox_create_qp {
   }
   // The next work request has: its message may have, and have found no receive.
   bool has_begun() const { return at.submitted != 0 || at.probe == Progress::Probe::kDue; }
+  // Nobody knows yet that all work which had begun has ended.
+  bool is_draining() const {
+    return status.state == EXRNIC_QP_STATE_SQD && status.drains != at.drained;
+  }
   bool is_drained() const {
     return status.state == EXRNIC_QP_STATE_SQD && !has_begun() && !status.rnr && all_ended() &&
            at.pulls.empty();

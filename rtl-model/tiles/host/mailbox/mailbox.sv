@@ -393,7 +393,7 @@ module mailbox
           max_reads_out: 8'(qp.row.cfg.max_reads_out),
           min_rnr_timer: 8'(qp.row.cfg.rnr_timer),
           rnr_retry: 8'(qp.row.cfg.rnr_retry),
-          sq_draining: 32'(qp.row.status.state == QP_STATE_SQD && qp.row.status.draining),
+          sq_draining: 32'(is_draining(qp.row)),
           timeout: 8'(qp.row.cfg.timeout),
           retry_count: 8'(qp.row.cfg.retry_count),
           default: '0

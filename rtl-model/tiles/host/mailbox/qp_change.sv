@@ -131,8 +131,7 @@ module qp_change
       if (given[QP_ATTRIBUTES_RNR_RETRY]) cfg_o.rnr_retry = change_i.rnr_retry[2:0];
       if (given[QP_ATTRIBUTES_TIMEOUT]) cfg_o.timeout = change_i.timeout[4:0];
       if (given[QP_ATTRIBUTES_RETRY_COUNT]) cfg_o.retry_count = change_i.retry_count[2:0];
-      if (to == QP_STATE_RTS) status_o.draining = 1'b0;
-      if (to == QP_STATE_SQD && from == QP_STATE_RTS) status_o.draining = 1'b1;
+      if (to == QP_STATE_SQD && from == QP_STATE_RTS) status_o.drains = !qp_i.ended.drained;
       if (to == QP_STATE_RESET) begin
         cfg_o = new_attributes(qp_i.cfg);
         cfg_o.generation = next_generation(qp_i.cfg.generation);

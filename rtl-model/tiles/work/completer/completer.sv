@@ -54,7 +54,7 @@ module completer
   assign xlate.hold = 1'b0;  // it translates rings only
 
   typedef enum logic [3:0] {
-    StIdle, StQpRead, StJudge, StStatusRead, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
+    StIdle, StQpRead, StJudge, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
     StXlateWait, StWrite, StFire
   } state_e;
   state_e state_q, state_d;
@@ -124,7 +124,6 @@ module completer
   /* verilator lint_off UNUSEDSIGNAL */  // one property counts
   wqe_opcode_properties_t op;
   /* verilator lint_on UNUSEDSIGNAL */
-  qp_status_t ended_status;
   assign op = of_wqe_opcode(ended_q.work.opcode);
   cqe_status_e cqe_status;
   logic [15:0] detail;
@@ -148,27 +147,21 @@ module completer
       .changes_o(changes),
       .fails_o(fails),
       .cause_o(qp_cause_o),
-      .qp_status_o(ended_status)
+      .qp_status_o(queues.status)
   );
-  // All completions of a send queue that has drained are written: what is still in its status goes.
-  assign drained = known && ended_q.work.drained;
-  always_comb begin
-    queues.status = ended_status;
-    if (drained) begin
-      queues.status = qp.row.status;
-      queues.status.draining = 1'b0;
-    end
-  end
+  // All completions of a send queue that has drained are written.
+  assign drained = known && ended_q.work.drained && is_draining(qp.row);
   // All that was issued has ended: work that waits for that can go on, and a send queue may be drained. The end
   // of a slot may come before the requester has counted it.
   always_comb begin
     queues.ended = qp.row.ended;
     if (ends) queues.ended.count = qp.row.ended.count + 16'd1;
     if (well) queues.ended.slots = ended_q.work.wqe_index + 1'b1;
+    if (drained) queues.ended.drained = qp.row.status.drains;
     if (well && !ended_q.received && op.receive) queues.ended.msn = qp.row.ended.msn + 32'd1;
   end
   assign catches_up = ends && $signed(queues.ended.count - qp.row.sq.issued) >= 0 &&
-      (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr || qp.row.status.draining);
+      (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr || is_draining(qp.row));
 
   // ---- The completion queue in hand
   cq_config_t cq;
@@ -262,15 +255,10 @@ module completer
         state_d = means_nothing ? StIdle : StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:
-      if (drained) state_d = StStatusRead;
-      else if (changes) state_d = StStatus;
-      else if (catches_up) state_d = StWake;
+      if (changes) state_d = StStatus;
+      else if (catches_up || drained) state_d = StWake;
       else state_d = wants_cqe ? StCqRead : StIdle;
-      // No other writer of the status in either cycle: nothing of theirs is lost.
-      StStatusRead: if (queues.status_ready) state_d = StStatus;
-      StStatus:
-      if (queues.status_ready) state_d = StWake;
-      else if (drained) state_d = StStatusRead;
+      StStatus: if (queues.status_ready) state_d = StWake;
       StWake: if (wake.ready) state_d = wants_cqe ? StCqRead : StIdle;
       StCqRead:
       unique case (job_q)
@@ -349,16 +337,15 @@ module completer
   assign settled_o = quiescent_o || (job_q == JobBell && !asked_q && state_q != StFire);
   assign cq_error_cqn_o = cqn_q;
   assign last_wqe_o = state_q == StJudge && known && ended_q.work.emptied;
-  assign sq_drained_o = queues.status_valid && queues.status_ready && drained &&
-      qp.row.status.state == QP_STATE_SQD && qp.row.status.draining;
+  assign sq_drained_o = state_q == StJudge && drained;
   assign completion_o = state_q == StFire && cq.has_eq;
   assign completion_eqn_o = cq.eqn;
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
-  assign qp.read = state_q == StQpRead || state_q == StStatusRead;
+  assign qp.read = state_q == StQpRead;
   assign qp.index = ended_q.work.qpn;
-  assign queues.ended_we = state_q == StJudge && (ends || well);
+  assign queues.ended_we = state_q == StJudge && (ends || well || drained);
   assign queues.status_valid = state_q == StStatus;
   assign queues.status_qpn = ended_q.work.qpn;
   assign qp_error_o = queues.status_valid && queues.status_ready && fails;
@@ -419,7 +406,7 @@ module completer
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(status_is_held, queues.status_valid && !drained, queues.status_ready, {queues.status_qpn, queues.status})
+  `EXRNIC_HELD(status_is_held, queues.status_valid, queues.status_ready, {queues.status_qpn, queues.status})
   `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
   `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, xlate.req)
   // A completion has the time at which it is taken.

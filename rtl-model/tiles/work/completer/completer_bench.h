@@ -61,6 +61,7 @@ class Completer : public Bench<Vcompleter> {
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
+  int statuses = 0;                                   // that it has written
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   std::vector<unsigned> qp_causes;
   std::vector<std::pair<unsigned, unsigned>> told;  // queue that fired, and its event queue
@@ -157,6 +158,7 @@ class Completer : public Bench<Vcompleter> {
     xlate.sample();
     events.sample();
     if (!dut().queues_status_ready_i) others_status_write();
+    statuses += dut().queues_status_valid_o && dut().queues_status_ready_i;
     if (dut().queues_status_valid_o && dut().queues_status_ready_i)
       qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
     if (dut().queues_ended_we_o)

@@ -206,7 +206,7 @@ TEST_CASE("A message that has been sent again as often as it may fails; 7 is for
 
 void drain(Qp& qp) {
   qp.status.state = EXRNIC_QP_STATE_SQD;
-  qp.status.draining = true;
+  qp.status.drains = true;
 }
 
 TEST_CASE(
@@ -225,11 +225,11 @@ TEST_CASE(
   CHECK(requester.submitted.back().tag.kind == kTxKindLast);
   CHECK(qp.sq.consumer == 1);
   CHECK(requester.flushes.empty());
-  CHECK(qp.status.draining);
+  CHECK(qp.status.drains != qp.ended.drained);
   qp.ended.count = qp.sq.issued;
   requester.turn(kQpn);
   CHECK(requester.flushes == std::vector<unsigned>{kQpn});
-  qp.status.draining = false;
+  qp.ended.drained = qp.status.drains;
   for (int i = 0; i < 3; ++i) requester.turn(kQpn);
   CHECK(requester.flushes.size() == 1);
   CHECK(requester.submitted.size() == 40);
@@ -247,7 +247,7 @@ TEST_CASE("In SQD work that is posted is not even fetched, whatever it is") {
   drain(qp);
   requester.turn(kQpn);
   CHECK(requester.flushes == std::vector<unsigned>{kQpn});
-  qp.status.draining = false;
+  qp.ended.drained = qp.status.drains;
   requester.turn(kQpn);
   CHECK(requester.wqe_reads.empty());
   CHECK(requester.submitted.empty());

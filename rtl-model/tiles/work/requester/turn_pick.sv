@@ -60,7 +60,7 @@ module turn_pick
       (qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
 
   logic drained;
-  assign drained = qp_i.status.state == QP_STATE_SQD && qp_i.status.draining && !begun &&
+  assign drained = is_draining(qp_i) && !begun &&
       !qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count && pull_count_i == '0;
 
   // Its work waits until it and its peer have met, or nobody is there. Each change at the peer is

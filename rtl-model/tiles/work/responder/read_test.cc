@@ -360,7 +360,7 @@ TEST_CASE(
   Puller responder;
   Qp& qp = responder.qps[kQpn];
   qp.status.state = EXRNIC_QP_STATE_SQD;
-  qp.status.draining = true;
+  qp.status.drains = true;
   responder.flush(kQpn);
   CHECK(responder.ended.empty());
   responder.pulls[kQpn].clear();
@@ -371,7 +371,7 @@ TEST_CASE(
   CHECK(responder.ended[0].qpn == kQpn);
   CHECK(responder.ended[0].generation == qp.cfg.generation);
   CHECK(responder.wakes.empty());
-  qp.status.draining = false;
+  qp.ended.drained = qp.status.drains;
   responder.flush(kQpn);
   CHECK(responder.ended.size() == 1);
 }
@@ -382,7 +382,7 @@ TEST_CASE(
   Puller responder;
   Qp& qp = responder.qps[kQpn];
   qp.status.state = EXRNIC_QP_STATE_SQD;
-  qp.status.draining = true;
+  qp.status.drains = true;
   responder.pulls[kQpn].clear();
   responder.completer_rests = true;
   responder.dut().flush_qpn_i = kQpn;

@@ -159,8 +159,7 @@ module segment_judge
   logic flushable, has_pulls, drained;
   assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;
   assign has_pulls = pull_count_i != '0;
-  assign drained = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_SQD && qp_i.status.draining &&
-      !has_pulls;
+  assign drained = flush_i && qp_i.cfg.valid && is_draining(qp_i) && !has_pulls;
   assign flush_o = '{
           pull: flushable && has_pulls,
           message: flushable && !has_pulls && stream_i.open,
