@@ -415,8 +415,7 @@ uint64_t Interrupts(const std::string& kind) {
   std::ifstream file("/proc/interrupts");
   uint64_t total = 0;
   for (std::string line; std::getline(file, line);) {
-    if (line.find("exrnic-") == std::string::npos || line.find(kind) == std::string::npos)
-      continue;
+    if (line.find("exrnic-") == std::string::npos || line.find(kind) == std::string::npos) continue;
     std::istringstream words(line.substr(line.find(':') + 1));
     for (uint64_t count; words >> count;) total += count;
   }
