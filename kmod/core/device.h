@@ -220,8 +220,12 @@ int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);
 
 /* ---- Objects: exrnic_core.h */
 
-/* The control vector has fired; false: no port is open. */
-void exrnic_ports_interrupt(struct exrnic_vector *vector);
+/* There may be something to take. */
+static inline void exrnic_port_notice(struct exrnic_port *port)
+{
+	if (!xchg(&port->pending, true))
+		port->wake(port);
+}
 
 /* ---- Firmware of the on-chip processor */
 

@@ -23,33 +23,6 @@ static void exrnic_port_write(struct exrnic_port *port, u32 reg, u32 value)
 	exrnic_write(port->edev, exrnic_port_reg(port, reg), value);
 }
 
-/* There may be something to take. */
-static void exrnic_port_notice(struct exrnic_port *port)
-{
-	if (!xchg(&port->pending, true))
-		port->wake(port);
-}
-
-/*
- * A vector has fired. What a port has to tell stays in the device until it is taken, and what is there
- * already fires no more: a peer interrupts no oftener than the port's owner reads.
- */
-void exrnic_ports_interrupt(struct exrnic_vector *vector)
-{
-	struct exrnic_device *edev = vector->eq.edev;
-	unsigned long pending, flags;
-	unsigned int i;
-
-	if (!READ_ONCE(vector->ports))
-		return;
-	pending = exrnic_read(edev, EXRNIC_REG_PORTS_PENDING);
-	spin_lock_irqsave(&edev->ports_lock, flags);
-	pending &= vector->ports;
-	for_each_set_bit(i, &pending, EXRNIC_PORTS)
-		exrnic_port_notice(edev->ports[i]);
-	spin_unlock_irqrestore(&edev->ports_lock, flags);
-}
-
 /* Whether something is left, as the device says now; one that is gone says nothing. */
 static void exrnic_port_look_again(struct exrnic_port *port)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* MSI-X: the control vector, and vectors that completion queues and ports share. */
+#include <linux/bitops.h>
 #include <linux/interrupt.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/nospec.h>
 
-#include "device.h"
+#include "regs.h"
 
 static unsigned int max_vectors = EXRNIC_MSIX_VECTORS;
 module_param(max_vectors, uint, 0444);
@@ -76,6 +77,26 @@ static void exrnic_vector_pause_ends(struct work_struct *work)
 	spin_unlock_irq(&vector->lock);
 }
 
+/*
+ * What a port has to tell stays in the device until it is taken, and what is there already fires no
+ * more: a peer interrupts no oftener than the port's owner reads.
+ */
+static void exrnic_vector_tell_ports(struct exrnic_vector *vector)
+{
+	struct exrnic_device *edev = vector->eq.edev;
+	unsigned long pending, flags;
+	unsigned int i;
+
+	if (!READ_ONCE(vector->ports))
+		return;
+	pending = exrnic_read(edev, EXRNIC_REG_PORTS_PENDING);
+	spin_lock_irqsave(&edev->ports_lock, flags);
+	pending &= vector->ports;
+	for_each_set_bit(i, &pending, EXRNIC_PORTS)
+		exrnic_port_notice(edev->ports[i]);
+	spin_unlock_irqrestore(&edev->ports_lock, flags);
+}
+
 static irqreturn_t exrnic_vector_comp(int irq, void *data)
 {
 	struct exrnic_vector *vector = data;
@@ -87,7 +108,7 @@ static irqreturn_t exrnic_vector_comp(int irq, void *data)
 	if (all)
 		exrnic_vector_end_round(vector);
 	spin_unlock_irqrestore(&vector->lock, flags);
-	exrnic_ports_interrupt(vector);
+	exrnic_vector_tell_ports(vector);
 	return all ? IRQ_HANDLED : IRQ_WAKE_THREAD;
 }
 
