@@ -553,6 +553,27 @@ TEST_CASE("a queue pair that is detached or destroyed gets nothing more of its g
   CHECK(nodes.counter(1, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 1);
 }
 
+TEST_CASE("a datagram to a group reaches no later queue pair of a number that was attached") {
+  TestbedOptions options = options_on("dc-25g", "star:3");
+  options.faults_towards[1].script[0] = Fault::kDelay;
+  options.faults_towards[1].delay_ns = 20'000;
+  for (const bool anew : {false, true}) {
+    CAPTURE(anew);
+    Nodes nodes(options);
+    RnicDriver& rnic = nodes[1].rnic;
+    QueuePair member = nodes.open(1, 50);
+    CHECK(rnic.attach(50, kGroup) == EXRNIC_MBOX_STATUS_OK);
+    nodes.send(0, to_group(imm(send_of(nodes.out(0, 0, 100)), 7), kGroup));
+    if (anew) {
+      rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{50});
+      member = nodes.open(1, 50);
+    }
+    rnic.post_receive(member, {element(nodes[1].far, 0, 4096)});
+    nodes.run();
+    CHECK(rnic.poll(nodes[1].recv_cq, End::kPage).has_value() == !anew);
+  }
+}
+
 TEST_CASE("what cannot be attached or detached is refused") {
   Nodes nodes(options_for("dc-25g"));
   RnicDriver& rnic = nodes[0].rnic;

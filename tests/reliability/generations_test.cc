@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/exchange.h"
+#include "tests/support/ntb.h"
 
 namespace exrnic::testing {
 namespace {
@@ -129,6 +130,27 @@ TEST_CASE("a PUSH of an earlier life writes nothing when both have begun a later
     lives.expect_new_life_works();
     CHECK(difference(lives.at_right(kOld), blank) == "");
   });
+}
+
+TEST_CASE("a store through a window of an earlier life writes nothing in a later one") {
+  constexpr uint64_t kStores = 16;
+  for (const Fault fault : {Fault::kDrop, Fault::kDelay})
+    for (uint64_t frame = 0; frame < kFrames; ++frame) {
+      INFO((fault == Fault::kDrop ? "drop" : "delay") << " of frame " << frame);
+      Lives lives(with_fault(1, frame, fault));
+      RemoteWindow window(lives.left.rnic, 3);
+      REQUIRE(window.set(Exchange::kLeftQpn, kFarStag, kFarBase, kBytes, kStore) ==
+              EXRNIC_MBOX_STATUS_OK);
+      // Every other place: none is combined with its neighbour.
+      for (uint64_t i = 0; i < kStores; ++i) window.store(16 * i, 8, i);
+      lives.testbed.run_for(1'500);
+      lives.begin_anew();
+      const Bytes blank(kBytes, 0xee);
+      lives.right.rnic.write(lives.right.far, kOld, blank);
+      window.store(8, 8, 1);  // the window is void
+      lives.expect_new_life_works();
+      CHECK(difference(lives.at_right(kOld), blank) == "");
+    }
 }
 
 TEST_CASE("the answer to a PULL of an earlier life writes nothing in a later one") {
