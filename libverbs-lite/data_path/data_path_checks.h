@@ -229,10 +229,10 @@ static const char* check_completion_queue(void) {
     exrnic_cq_move(&cq, cq.consumer + 1, cq.consumer + 2);
     HOLDS(exrnic_cq_at(&cq, cq.consumer + 2)->qpn == 1);
     cq.consumer += 1;
-    exrnic_cq_report_if_due(&cq, &page);
+    exrnic_cq_report_if_due(&cq, &page, cq.num_entries);
     HOLDS(order_is(""));
     cq.consumer += 1;
-    exrnic_cq_report_if_due(&cq, &page);
+    exrnic_cq_report_if_due(&cq, &page, cq.num_entries);
     HOLDS(order_is("LSF"));
     HOLDS(page_words[EXRNIC_DOORBELL_CQ / 8] == word_of(3, cq.consumer));
     HOLDS(cq.reported == cq.consumer);

@@ -488,10 +488,12 @@ static inline void exrnic_cq_report(struct exrnic_cq_ring* cq, const struct exrn
   cq->reported = cq->consumer;
 }
 
-/* Likewise, where that is due. */
+/* Likewise, where that is due for a ring of this size: its own, or a smaller one that it is to get.
+ */
 static inline void exrnic_cq_report_if_due(struct exrnic_cq_ring* cq,
-                                           const struct exrnic_user_page* page) {
-  if (cq->consumer - cq->reported >= exrnic_cq_report_step(cq->num_entries))
+                                           const struct exrnic_user_page* page,
+                                           uint32_t num_entries) {
+  if (cq->consumer - cq->reported >= exrnic_cq_report_step(num_entries))
     exrnic_cq_report(cq, page, EXRNIC_DOORBELL_CQ);
 }
 

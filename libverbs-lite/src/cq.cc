@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cq.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -40,15 +41,19 @@ CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
   return request;
 }
 
-// The device counts as unread what it was not told to be taken.
-void ReportAll(vl_cq* cq) {
+// The device counts as unread what it was not told to be taken: so it is told in time for a ring of
+// this size, from now on.
+void ReportFor(vl_cq* cq, uint32_t ring_entries) {
   std::lock_guard<SpinLock> guard(cq->lock);
-  exrnic_cq_report(&cq->ring, cq->rnic->user_page.get(), EXRNIC_DOORBELL_CQ);
+  cq->smallest_ring = std::min(cq->ring.num_entries, ring_entries);
+  cq->ReportIfDue();
 }
 
 }  // namespace
 
 }  // namespace exrnic
+
+void vl_cq::ReportIfDue() { exrnic_cq_report_if_due(&ring, rnic->user_page.get(), smallest_ring); }
 
 vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
   if (!BeginCall({{"rnic", rnic}, {"attr", attr}}) || !exrnic::AttrIsValid(*rnic, *attr)) {
@@ -92,15 +97,17 @@ int vl_resize_cq(vl_cq* cq, uint32_t entries) {
   exrnic_cq_clear(next, size);
 
   std::lock_guard<std::mutex> guard(rnic->control);
-  exrnic::ReportAll(cq);
+  exrnic::ReportFor(cq, size);
   uint32_t producer = 0;
   if (rnic->transport->ResizeCq(cq->ring.number, next, size, &producer) != 0) {
+    exrnic::ReportFor(cq, cq->ring.num_entries);
     if (errno != ENOSPC) return -1;
     return Fail(ENOSPC, "entries is %u, and more completions have not been polled", entries);
   }
   std::lock_guard<exrnic::SpinLock> queue_guard(cq->lock);
   exrnic_cq_change_ring(&cq->ring, next, size, producer);
-  exrnic_cq_report_if_due(&cq->ring, rnic->user_page.get());
+  cq->smallest_ring = size;
+  cq->ReportIfDue();
   memory.Swap(&cq->memory);
   return 0;
 }

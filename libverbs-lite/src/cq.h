@@ -15,7 +15,11 @@ struct vl_cq {
         channel(attr.channel),
         context(attr.context),
         memory(ring_entries * sizeof(exrnic_cqe)),
-        ring{static_cast<exrnic_cqe*>(memory.data()), ring_entries, 0, 0, 0} {}
+        ring{static_cast<exrnic_cqe*>(memory.data()), ring_entries, 0, 0, 0},
+        smallest_ring(ring_entries) {}
+
+  // Tells the device of what was taken, if that is due. Under `lock`.
+  void ReportIfDue();
 
   vl_rnic* const rnic;
   vl_comp_channel* const channel;  // or null
@@ -26,6 +30,7 @@ struct vl_cq {
 
   exrnic::SpinLock lock;  // guards what follows, and the entries that the device has written
   exrnic_cq_ring ring;
+  uint32_t smallest_ring;  // entries; of this one, and of one that it is to get
 };
 
 #endif  // EXRNIC_LIBVERBS_CQ_H

@@ -92,7 +92,7 @@ int TakeCompletions(vl_cq* cq, int most, vl_wc* wc) {
     if (Translate(cq, *cqe, &wc[taken])) ++taken;
     ++cq->ring.consumer;
   }
-  exrnic_cq_report_if_due(&cq->ring, cq->rnic->user_page.get());
+  cq->ReportIfDue();
   return taken;
 }
 

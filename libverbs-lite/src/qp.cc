@@ -147,7 +147,7 @@ void DropCqes(vl_cq* cq, const vl_qp& qp) {
     }
   }
   ring->consumer = to;
-  exrnic_cq_report_if_due(ring, cq->rnic->user_page.get());
+  cq->ReportIfDue();
 }
 
 // Runs `change` while nobody polls completions of the queue pair, after those still queued are
