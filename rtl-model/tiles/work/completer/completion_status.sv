@@ -22,7 +22,7 @@ module completion_status
     output logic        ends_o,     // something that counts in sq.issued
     output logic        well_o,     // a work request of the send queue has ended, and well
     output logic        wants_cqe_o,
-    output logic        known_o,
+    output logic        known_o,  // its queue pair is the one that is meant
     output cqe_status_e status_o,
     output logic [15:0] detail_o,
     output logic        changes_o,  // the queue pair's status becomes qp_status_o
