@@ -119,6 +119,18 @@ inline Access example_access() {
   return {kExampleStag, 7, EXRNIC_ACCESS_REMOTE_READ, 0x70000800, 0x1800};
 }
 
+// Invalidates the region above.
+inline Access invalidation(uint8_t rights = 0) {
+  Access access;
+  access.stag = kExampleStag;
+  access.pd = 7;
+  access.access = rights;
+  access.to = kTop;  // means nothing
+  access.length = 0xffffffff;
+  access.invalidate = true;
+  return access;
+}
+
 inline void check_equal(const Answer& got, const Answer& want) {
   REQUIRE(int{got.status} == int{want.status});
   if (want.status != kXlateOk) return;

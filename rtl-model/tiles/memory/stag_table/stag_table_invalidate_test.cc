@@ -7,17 +7,6 @@
 namespace exrnic::testing {
 namespace {
 
-Access invalidation(uint8_t rights = 0) {
-  Access access;
-  access.stag = kExampleStag;
-  access.pd = 7;
-  access.access = rights;
-  access.to = kTop;  // means nothing
-  access.length = 0xffffffff;
-  access.invalidate = true;
-  return access;
-}
-
 TEST_CASE("An invalidated region refuses every access, and remains the driver's") {
   StagTable table;
   table.write(kExampleIndex, example_region());

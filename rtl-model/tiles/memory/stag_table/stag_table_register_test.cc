@@ -28,14 +28,6 @@ Access registration() {
   return access;
 }
 
-Access invalidation() {
-  Access access;
-  access.stag = kExampleStag;
-  access.pd = 7;
-  access.invalidate = true;
-  return access;
-}
-
 TEST_CASE("A region of kind fast is what a registration says, until it is invalidated") {
   StagTable table;
   table.write(kExampleIndex, fast_region());
