@@ -26,6 +26,7 @@
 #define EXRNIC_DP_IOMEM				__iomem
 
 #define EXRNIC_DP_LE32(value)			cpu_to_le32(value)
+#define EXRNIC_DP_FROM_LE16(value)		le16_to_cpu(value)
 #define EXRNIC_DP_COPY(to, from, bytes)		memcpy(to, from, bytes)
 
 #include "exrnic_data_path.h"

@@ -74,9 +74,10 @@
 #define EXRNIC_DP_IOMEM
 #endif
 
-/* A number as it lies in memory: as cpu_to_le32(). */
+/* A number as it lies in memory, and one that lies there: as cpu_to_le32(), le16_to_cpu(). */
 #ifndef EXRNIC_DP_LE32
 #define EXRNIC_DP_LE32(value) (value)
+#define EXRNIC_DP_FROM_LE16(value) (value)
 #endif
 
 #ifndef EXRNIC_DP_COPY
@@ -478,6 +479,31 @@ static inline void exrnic_cq_move(struct exrnic_cq_ring* cq, uint32_t from, uint
   if (from == to) return;
   *exrnic_cq_place(cq, to) = *exrnic_cq_place(cq, from);
   exrnic_cq_place(cq, to)->phase = exrnic_cq_phase(cq, to);
+}
+
+/*
+ * Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
+ * for another one); those of others close up. Receives of a shared queue (else NULL) have their
+ * slots given back. Nobody polls meanwhile, and the device writes no more of them. Then it is told
+ * of the places as of those that are polled: the other queue pairs may need them at once.
+ */
+static inline void exrnic_cq_drop(struct exrnic_cq_ring* cq, uint32_t qpn,
+                                  struct exrnic_shared_queue* shared) {
+  uint32_t end = cq->consumer, from, to;
+  const struct exrnic_cqe* cqe;
+  uint64_t wr_id;
+
+  while (exrnic_cq_at(cq, end) != NULL) end++;
+  /* From the newest on, to where the device writes next: so the places come free at the old end. */
+  to = end;
+  for (from = end; from != cq->consumer;) {
+    cqe = exrnic_cq_place(cq, --from);
+    if (cqe->qpn != EXRNIC_DP_LE32(qpn))
+      exrnic_cq_move(cq, from, --to);
+    else if (shared != NULL && cqe->opcode == EXRNIC_WQE_OPCODE_RECV)
+      exrnic_shared_queue_complete(shared, EXRNIC_DP_FROM_LE16(cqe->wqe_index), &wr_id);
+  }
+  cq->consumer = to;
 }
 
 /* Tells the device of all that was taken. doorbell: EXRNIC_DOORBELL_CQ*. */

@@ -125,28 +125,9 @@ vl_qp_state LibraryState(exrnic_qp_state state) {
   return VL_QPS_ERROR;
 }
 
-// Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
-// for another one); those of others close up. Receives of a shared queue have their slots given
-// back. Under cq->lock, once the device writes no more of them. The device is told of the places as
-// of those that are polled: the other queue pairs may need them at once.
+// Under cq->lock, once the device writes no more CQEs of this queue pair.
 void DropCqes(vl_cq* cq, const vl_qp& qp) {
-  exrnic_cq_ring* ring = &cq->ring;
-  uint32_t end = ring->consumer;
-  while (exrnic_cq_at(ring, end) != nullptr) ++end;
-  // From the newest on, to where the device writes next: so the places come free at the old end.
-  uint32_t to = end;
-  for (uint32_t from = end; from != ring->consumer;) {
-    const exrnic_cqe& cqe = *exrnic_cq_at(ring, --from);
-    if (cqe.qpn != qp.number) {
-      exrnic_cq_move(ring, from, --to);
-      continue;
-    }
-    uint64_t wr_id;
-    if (qp.srq != nullptr && cqe.opcode == EXRNIC_WQE_OPCODE_RECV) {
-      qp.srq->queue.Complete(cqe.wqe_index, &wr_id);
-    }
-  }
-  ring->consumer = to;
+  exrnic_cq_drop(&cq->ring, qp.number, qp.srq != nullptr ? qp.srq->queue.get() : nullptr);
   cq->ReportIfDue();
 }
 

@@ -22,6 +22,7 @@ class SharedQueue : public SlotRing<exrnic_shared_queue> {
     queue_.busy = busy_.get();
   }
 
+  exrnic_shared_queue* get() { return &queue_; }
   bool allocated() const { return ring() != nullptr && wr_ids_ != nullptr && busy_ != nullptr; }
 
   bool HasRoom(uint32_t count) const { return exrnic_shared_queue_has_room(&queue_, count); }
