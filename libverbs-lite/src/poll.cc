@@ -43,6 +43,7 @@ int Flags(uint8_t flags) {
   if (flags & EXRNIC_CQE_FLAGS_SOLICITED) result |= VL_WC_SOLICITED;
   if (flags & EXRNIC_CQE_FLAGS_SENDER) result |= VL_WC_WITH_SOURCE;
   if (flags & EXRNIC_CQE_FLAGS_GROUP) result |= VL_WC_WITH_GROUP;
+  if (flags & EXRNIC_CQE_FLAGS_WRITTEN) result |= VL_WC_WRITTEN;
   return result;
 }
 

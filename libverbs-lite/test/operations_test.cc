@@ -95,7 +95,7 @@ TEST_CASE("immediate data, solicitation and invalidation show in the completion 
     wr.remote_address += 1000;
     m.Run(wr);
     CHECK(m.sent.opcode == VL_WC_PUSH);
-    CHECK(m.received.at(0).flags == VL_WC_WITH_IMM);
+    CHECK(m.received.at(0).flags == (VL_WC_WITH_IMM | VL_WC_WRITTEN));
     CHECK(m.received.at(0).imm_data == 0x89abcdef);
     CHECK(m.received.at(0).byte_len == 8);
     CHECK(memcmp(m.b.buffer.data() + 1000, m.a.buffer.data(), 8) == 0);

@@ -2015,6 +2015,7 @@ enum exrnic_cqe_status {
 #define EXRNIC_CQE_FLAGS_SOLICITED 0x4u  // Of a receive: the sender asked for a solicited event
 #define EXRNIC_CQE_FLAGS_SENDER 0x8u  // Of a receive of UD: detail says who sent the message
 #define EXRNIC_CQE_FLAGS_GROUP 0x10u  // With SENDER: the message was for a group, whose number stands in `group`
+#define EXRNIC_CQE_FLAGS_WRITTEN 0x20u  // With IMM: a PUSH_IMM took the receive (RECV_RDMA_WITH_IMM of verbs). Its bytes are elsewhere, and byte_length tells how many
 
 // Scatter/gather element.
 struct exrnic_sge {

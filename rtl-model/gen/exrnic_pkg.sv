@@ -1561,7 +1561,8 @@ package exrnic_pkg;
   localparam int unsigned CQE_FLAGS_SOLICITED = 2;  // Of a receive: the sender asked for a solicited event
   localparam int unsigned CQE_FLAGS_SENDER = 3;  // Of a receive of UD: detail says who sent the message
   localparam int unsigned CQE_FLAGS_GROUP = 4;  // With SENDER: the message was for a group, whose number stands in `group`
-  localparam int unsigned CQE_FLAGS_BITS = 5;
+  localparam int unsigned CQE_FLAGS_WRITTEN = 5;  // With IMM: a PUSH_IMM took the receive (RECV_RDMA_WITH_IMM of verbs). Its bytes are elsewhere, and byte_length tells how many
+  localparam int unsigned CQE_FLAGS_BITS = 6;
 
   // Scatter/gather element.
   typedef struct packed {

@@ -157,7 +157,7 @@ void Receiver::complete() {
   if (op_of(*segment_).solicited) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
   if (is_immediate(*segment_)) {
     ended.byte_length = inbound().written;
-    ended.flags |= EXRNIC_CQE_FLAGS_IMM;
+    ended.flags |= EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_WRITTEN;
     ended.imm_data =
         static_cast<uint32_t>(exrnic_immediate_data(header + EXRNIC_DDP_UNTAGGED_BYTES));
   } else if (op_of(*segment_).invalidates) {

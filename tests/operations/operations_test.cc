@@ -23,7 +23,8 @@ struct Kind {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> kinds = {
       {"PUSH", EXRNIC_WQE_OPCODE_PUSH, false, false, 0},
-      {"PUSH with immediate", EXRNIC_WQE_OPCODE_PUSH_IMM, true, false, EXRNIC_CQE_FLAGS_IMM},
+      {"PUSH with immediate", EXRNIC_WQE_OPCODE_PUSH_IMM, true, false,
+       EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_WRITTEN},
       {"SEND", EXRNIC_WQE_OPCODE_SEND, true, true, 0},
       {"SEND with immediate", EXRNIC_WQE_OPCODE_SEND_IMM, true, true, EXRNIC_CQE_FLAGS_IMM},
   };

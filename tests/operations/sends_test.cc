@@ -27,7 +27,7 @@ TEST_CASE("a solicited message is one at the receiver, whatever its kind") {
       with_imm(push_of(eight, 0), EXRNIC_WQE_OPCODE_PUSH_IMM, 6),
       send_invalidate_of(eight, kVictimStag),
   };
-  const uint8_t flags[] = {0, EXRNIC_CQE_FLAGS_IMM, EXRNIC_CQE_FLAGS_IMM,
+  const uint8_t flags[] = {0, EXRNIC_CQE_FLAGS_IMM, EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_WRITTEN,
                            EXRNIC_CQE_FLAGS_INVALIDATED};
   for (const uint8_t solicited : {uint8_t{EXRNIC_WQE_FLAGS_SOLICITED}, uint8_t{0}})
     for (size_t i = 0; i < std::size(works); ++i) {

@@ -281,7 +281,8 @@ enum vl_wc_flags {
   VL_WC_WITH_INVALIDATE = 1 << 1, /* invalidated_stag is valid */
   VL_WC_SOLICITED = 1 << 2,       /* the sender asked for a solicited event */
   VL_WC_WITH_SOURCE = 1 << 3,     /* of VL_SERVICE_UD: src_node and src_qpn are valid */
-  VL_WC_WITH_GROUP = 1 << 4       /* likewise: it was for a group, and group is valid */
+  VL_WC_WITH_GROUP = 1 << 4,      /* likewise: it was for a group, and group is valid */
+  VL_WC_WRITTEN = 1 << 5          /* with VL_WC_WITH_IMM: a PUSH_IMM took the receive */
 };
 
 struct vl_wc {

@@ -126,7 +126,7 @@ void ReceiveOnce(Bench* bench) {
   bench->Meet();
   ExpectReceived(bench, connection.cq(), 0, kOnce);
   ExpectReceived(bench, connection.cq(), 1, kOnce, VL_WC_WITH_IMM, 41);
-  ExpectReceived(bench, connection.cq(), 2, kOnce, VL_WC_WITH_IMM, 42);
+  ExpectReceived(bench, connection.cq(), 2, kOnce, VL_WC_WITH_IMM | VL_WC_WRITTEN, 42);
   for (const size_t at : {size_t{0}, size_t{kOnce}, kOncePushAt}) {
     bench->Expect(memcmp(connection.target() + at, source.data(), kOnce) == 0,
                   "other bytes at " + std::to_string(at));
@@ -198,8 +198,8 @@ void ReceiveKinds(Bench* bench) {
   ExpectReceived(bench, cq, 1, kLength, VL_WC_SOLICITED);
   ExpectReceived(bench, cq, 2, kLength, VL_WC_WITH_IMM, kImm + 2);
   ExpectReceived(bench, cq, 3, 0, VL_WC_WITH_IMM | VL_WC_SOLICITED, kImm + 3);
-  ExpectReceived(bench, cq, 4, kLength, VL_WC_WITH_IMM, kImm + 4);
-  ExpectReceived(bench, cq, 5, 0, VL_WC_WITH_IMM | VL_WC_SOLICITED, kImm + 5);
+  ExpectReceived(bench, cq, 4, kLength, VL_WC_WITH_IMM | VL_WC_WRITTEN, kImm + 4);
+  ExpectReceived(bench, cq, 5, 0, VL_WC_WITH_IMM | VL_WC_WRITTEN | VL_WC_SOLICITED, kImm + 5);
   ExpectReceived(bench, cq, 6, kLength, VL_WC_WITH_INVALIDATE, stag);
   for (uint32_t i : {1u, 2u, 6u}) {
     bench->Expect(!ComparePattern(seed, connection.target() + 1024 * i, kLength),

@@ -61,6 +61,7 @@ module message_end
         done_o.byte_length = stream_i.written;
         done_o.imm_data = immediate.data;
         done_o.flags[CQE_FLAGS_IMM] = 1'b1;
+        done_o.flags[CQE_FLAGS_WRITTEN] = 1'b1;
       end else if (segment_i.invalidates) begin
         done_o.imm_data = untagged.invalidate_stag;
         done_o.flags[CQE_FLAGS_INVALIDATED] = 1'b1;

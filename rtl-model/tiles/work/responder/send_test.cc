@@ -246,7 +246,7 @@ TEST_CASE("Immediate data takes a receive and has the length of the RDMA Write b
   CHECK(responder.order == "wdwdwddc");
   const RxDone& end = responder.ended.at(0);
   CHECK(end.byte_length == 1500);
-  CHECK(end.flags == EXRNIC_CQE_FLAGS_IMM);
+  CHECK(end.flags == (EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_WRITTEN));
   CHECK(end.imm_data == 0x01234567);
   CHECK(end.opcode == EXRNIC_WQE_OPCODE_RECV);
   CHECK(responder.qps[kQpn].rq_consumer == 1);
@@ -259,7 +259,8 @@ TEST_CASE("Immediate data takes a receive and has the length of the RDMA Write b
   solicited.ddp[1] = 0x49;
   responder.receive(solicited);
   CHECK(responder.ended.at(1).byte_length == 0);
-  CHECK(responder.ended.at(1).flags == (EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_SOLICITED));
+  CHECK(responder.ended.at(1).flags ==
+        (EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_WRITTEN | EXRNIC_CQE_FLAGS_SOLICITED));
 }
 
 TEST_CASE("A segment that does not follow the one before it has its terminate code") {
