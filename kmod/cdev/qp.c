@@ -126,6 +126,7 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 		.recv_cqn = qp->recv_cq->cq.cqn,
 		.service = create->service,
 		.flags = create->flags,
+		.qpn = EXRNIC_ANY_QPN,
 		.max_reads_out = qp->max_reads_out,
 		.max_reads_in = qp->max_reads_in,
 	};

@@ -52,7 +52,7 @@ static int exrnic_qp_alloc_number(struct exrnic_device *edev, struct exrnic_qp *
 
 static int exrnic_qp_reserve_number(struct exrnic_device *edev, struct exrnic_qp *qp, u32 qpn)
 {
-	if (qpn != EXRNIC_QPN_GSI)
+	if (qpn != EXRNIC_QPN_GSI && qpn != EXRNIC_ETHERNET_QPN)
 		return -EINVAL;
 	qp->qpn = qpn;
 	return xa_insert(&edev->qps, qpn, NULL, GFP_KERNEL);
@@ -61,8 +61,8 @@ static int exrnic_qp_reserve_number(struct exrnic_device *edev, struct exrnic_qp
 int exrnic_qp_create(struct exrnic_device *edev, struct exrnic_qp *qp,
 		     const struct exrnic_qp_attr *attr)
 {
-	int err = attr->qpn ? exrnic_qp_reserve_number(edev, qp, attr->qpn)
-			    : exrnic_qp_alloc_number(edev, qp);
+	int err = attr->qpn == EXRNIC_ANY_QPN ? exrnic_qp_alloc_number(edev, qp)
+					      : exrnic_qp_reserve_number(edev, qp, attr->qpn);
 
 	if (err)
 		return err;

@@ -119,7 +119,7 @@ void exrnic_device_unwatch(struct exrnic_device *edev);
 
 /**
  * struct exrnic_limits - sizes of the device's tables, which all its lives have
- * @qp:			queue pairs; one more than there can be, as none has the number 0
+ * @qp:			queue pairs, those with numbers that are reserved included
  * @cq:			completion queues
  * @srq:		shared receive queues
  * @stag:		regions; one more, likewise
@@ -365,8 +365,12 @@ struct exrnic_qp {
 };
 
 /*
- * qpn: EXRNIC_QPN_GSI (exrnic_driver.h), which nobody gets who does not ask for it; or 0, any other one.
+ * qpn: EXRNIC_QPN_GSI (exrnic_driver.h) or EXRNIC_ETHERNET_QPN, which nobody gets who does not ask for it; or
+ * EXRNIC_ANY_QPN, another one.
  */
+#define EXRNIC_ANY_QPN U32_MAX
+
+
 struct exrnic_qp_attr {
 	const struct exrnic_pbl *sq;	/* of BIT(sq_log_slots) struct exrnic_wqe */
 	const struct exrnic_pbl *rq;	/* likewise; NULL: srqn takes its place */

@@ -399,6 +399,17 @@ enum exrnic_counter {
   "events_late", \
 }
 
+// ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
+#define EXRNIC_ETHERNET_QPN 0  // Queue pair of a node's Ethernet interface, of service UD. Verbs reserve the number, and no RC or UC queue pair can have it
+#define EXRNIC_ETHERNET_QKEY 0xc5455448u  // Its Q_Key, which has QKEY_CONTROLLED: who sends with it has a queue pair that the driver gave it to
+#define EXRNIC_ETHERNET_GROUP 0xff00u  // Group of frames to the broadcast address
+#define EXRNIC_ETHERNET_MULTICAST 0xff10u  // First group of frames to multicast addresses
+#define EXRNIC_ETHERNET_MULTICAST_GROUPS 16  // So many of them. A frame goes to the one that the sum of the last three bytes of its destination names, modulo that
+#define EXRNIC_ETHERNET_FRAME_MAX 0x233eu  // Most bytes of a frame: 9000, the header, and two VLAN tags
+#define EXRNIC_ETHERNET_PART_BYTES 0xffffu  // Immediate data of a part: bytes of the whole frame
+#define EXRNIC_ETHERNET_PART_INDEX_SHIFT 16  // From that bit on, 8 bits: number of the part, from 0 on. All parts but the last one have equally many bytes
+#define EXRNIC_ETHERNET_PART_FRAME_SHIFT 24  // From that bit on, 8 bits: the same for all parts of a frame, another one for the next frame of that node
+
 // ---- events: Event queues. Rings in host memory in which the driver reads what has happened to its objects; each has an MSI-X vector.
 #define EXRNIC_MAX_EQ 32  // Event queues
 #define EXRNIC_EQ_LOG_MAX 14  // log2 of the most entries of an event queue

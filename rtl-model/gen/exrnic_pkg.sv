@@ -213,6 +213,17 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_EVENTS_LATE = 61;  // Times that an event found its queue full, or absent, and waits for it
   localparam int unsigned COUNTERS = 62;
 
+  // ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
+  localparam int unsigned ETHERNET_QPN = 32'h0;  // Queue pair of a node's Ethernet interface, of service UD. Verbs reserve the number, and no RC or UC queue pair can have it
+  localparam int unsigned ETHERNET_QKEY = 32'hc5455448;  // Its Q_Key, which has QKEY_CONTROLLED: who sends with it has a queue pair that the driver gave it to
+  localparam int unsigned ETHERNET_GROUP = 32'hff00;  // Group of frames to the broadcast address
+  localparam int unsigned ETHERNET_MULTICAST = 32'hff10;  // First group of frames to multicast addresses
+  localparam int unsigned ETHERNET_MULTICAST_GROUPS = 32'h10;  // So many of them. A frame goes to the one that the sum of the last three bytes of its destination names, modulo that
+  localparam int unsigned ETHERNET_FRAME_MAX = 32'h233e;  // Most bytes of a frame: 9000, the header, and two VLAN tags
+  localparam int unsigned ETHERNET_PART_BYTES = 32'hffff;  // Immediate data of a part: bytes of the whole frame
+  localparam int unsigned ETHERNET_PART_INDEX_SHIFT = 32'h10;  // From that bit on, 8 bits: number of the part, from 0 on. All parts but the last one have equally many bytes
+  localparam int unsigned ETHERNET_PART_FRAME_SHIFT = 32'h18;  // From that bit on, 8 bits: the same for all parts of a frame, another one for the next frame of that node
+
   // ---- events: Event queues. Rings in host memory in which the driver reads what has happened to its objects; each has an MSI-X vector.
   localparam int unsigned MAX_EQ = 32'h20;  // Event queues
   localparam int unsigned EQ_LOG_MAX = 32'he;  // log2 of the most entries of an event queue
