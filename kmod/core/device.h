@@ -5,7 +5,7 @@
  * above by the callbacks in here.
  *
  * Locks, outermost first:
- *   exrnic_device.clients_lock	who takes part in the device's lives
+ *   exrnic_device.clients_lock	who takes part in the device's lives; outside of clients' own locks, and of RTNL
  *   exrnic_mbox.lock		one mailbox command at a time
  *   exrnic_firmware.lock	the on-chip processor
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
@@ -95,6 +95,9 @@ struct exrnic_firmware {
 	struct exrnic_msg_channel *woken[EXRNIC_FW_CHANNELS];	/* those that hear when they are woken */
 };
 
+/* On the auxiliary bus, one for each driver on top. */
+#define EXRNIC_AUXILIARIES 2
+
 struct exrnic_device {
 	struct kref ref;
 	struct pci_dev *pdev;
@@ -127,6 +130,8 @@ struct exrnic_device {
 	struct mutex clients_lock;
 	struct list_head clients;
 	bool alive;
+	spinlock_t netdev_lock;
+	struct net_device *netdev;	/* the Ethernet interface, or NULL */
 
 	struct exrnic_async async;
 	struct exrnic_firmware firmware;
@@ -134,7 +139,7 @@ struct exrnic_device {
 	struct delayed_work watch;
 	atomic_t watchers;
 	bool started;
-	struct exrnic_auxiliary *cdev;
+	struct exrnic_auxiliary *auxiliaries[EXRNIC_AUXILIARIES];
 };
 
 /* What the control interrupt is for, beside events. */

@@ -289,6 +289,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	spin_lock_init(&edev->ports_lock);
 	mutex_init(&edev->clients_lock);
 	INIT_LIST_HEAD(&edev->clients);
+	spin_lock_init(&edev->netdev_lock);
 	return edev;
 }
 

@@ -151,6 +151,29 @@ static void exrnic_auxiliary_remove(struct exrnic_auxiliary *aux)
 	auxiliary_device_uninit(&aux->adev);
 }
 
+static void exrnic_auxiliaries_remove(struct exrnic_device *edev, unsigned int count)
+{
+	while (count--)
+		exrnic_auxiliary_remove(edev->auxiliaries[count]);
+}
+
+static int exrnic_auxiliaries_add(struct exrnic_device *edev)
+{
+	static const char *const names[EXRNIC_AUXILIARIES] = { "cdev", "eth" };
+	struct exrnic_auxiliary *aux;
+	unsigned int i;
+
+	for (i = 0; i < EXRNIC_AUXILIARIES; i++) {
+		aux = exrnic_auxiliary_add(edev, names[i]);
+		if (IS_ERR(aux)) {
+			exrnic_auxiliaries_remove(edev, i);
+			return PTR_ERR(aux);
+		}
+		edev->auxiliaries[i] = aux;
+	}
+	return 0;
+}
+
 /* ---- The PCI function */
 
 static int exrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -174,11 +197,9 @@ static int exrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto err_bars;
 	pci_set_drvdata(pdev, edev);
-	edev->cdev = exrnic_auxiliary_add(edev, "cdev");
-	if (IS_ERR(edev->cdev)) {
-		err = PTR_ERR(edev->cdev);
+	err = exrnic_auxiliaries_add(edev);
+	if (err)
 		goto err_life;
-	}
 	return 0;
 
 err_life:
@@ -196,7 +217,7 @@ static void exrnic_remove(struct pci_dev *pdev)
 {
 	struct exrnic_device *edev = pci_get_drvdata(pdev);
 
-	exrnic_auxiliary_remove(edev->cdev);
+	exrnic_auxiliaries_remove(edev, EXRNIC_AUXILIARIES);
 	exrnic_life_end(edev);
 	exrnic_unmap_bars(edev);
 	pci_disable_device(pdev);

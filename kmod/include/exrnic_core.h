@@ -34,11 +34,13 @@
 
 struct exrnic_device;
 struct exrnic_vector;
+struct net_device;
 
 /* ---- Finding devices, and their lives */
 
-/* Of the auxiliary devices: EXRNIC_AUX_CDEV as struct auxiliary_device_id has it. */
+/* Of the auxiliary devices, one for each driver: as struct auxiliary_device_id has them. */
 #define EXRNIC_AUX_CDEV EXRNIC_NAME ".cdev"
+#define EXRNIC_AUX_ETH EXRNIC_NAME ".eth"
 
 /**
  * struct exrnic_auxiliary - a device on the auxiliary bus
@@ -59,6 +61,7 @@ static inline struct exrnic_device *exrnic_device_of(struct auxiliary_device *ad
 #define EXRNIC_NOTICE_FATAL	BIT(0)	/* cut off: nothing works any more, in this life */
 #define EXRNIC_NOTICE_LINK	BIT(1)	/* the Ethernet link came or went: exrnic_device_status() */
 #define EXRNIC_NOTICE_PEER_DEAD	BIT(2)	/* a node was given up */
+#define EXRNIC_NOTICE_NETDEV	BIT(3)	/* the Ethernet interface came or goes: exrnic_device_netdev() */
 
 struct exrnic_client;
 
@@ -69,7 +72,7 @@ struct exrnic_client;
  *		any more and makes none before the next begin(). Called by exrnic_client_unregister() if it is alive.
  * @notice:	EXRNIC_NOTICE_*, between these two
  *
- * None of them may register or unregister a client.
+ * None of them may register or unregister a client. They may take RTNL: who has it does neither.
  */
 struct exrnic_client_ops {
 	void (*begin)(struct exrnic_client *client);
@@ -103,6 +106,17 @@ void exrnic_client_register(struct exrnic_device *edev, struct exrnic_client *cl
  * Before the auxiliary device is unbound.
  */
 void exrnic_client_unregister(struct exrnic_client *client);
+
+/**
+ * exrnic_device_netdev() - the Ethernet interface of a device, of which others on top of it take addresses
+ * @edev:	the device
+ *
+ * With a reference, which the caller gives back (dev_put()): at the latest when EXRNIC_NOTICE_NETDEV tells that it goes,
+ * or at its end(). NULL: there is none. A client asks in begin(), and when it is told. Does not sleep.
+ */
+struct net_device *exrnic_device_netdev(struct exrnic_device *edev);
+/* By who has it, which is registered; NULL: it goes. On return all clients have been told. Not with RTNL. */
+void exrnic_device_set_netdev(struct exrnic_device *edev, struct net_device *netdev);
 
 /* Its memory, not its life, stays until it has been put as often: for what outlives the client. */
 void exrnic_device_get(struct exrnic_device *edev);
