@@ -3,6 +3,11 @@
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+
+static unsigned int mtu;
+module_param(mtu, uint, 0444);
+MODULE_PARM_DESC(mtu, "Payload bytes of a frame; 0: as the device has it after reset");
 
 #define EXRNIC_READY_TIMEOUT	msecs_to_jiffies(10000)
 #define EXRNIC_READY_POLL_US	1000
@@ -145,9 +150,22 @@ void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 
 }
 EXRNIC_EXPORT(exrnic_device_set_pkey);
 
+/* The device ignores what it cannot do. */
+static void exrnic_regs_set_mtu(struct exrnic_device *edev)
+{
+	if (!mtu)
+		return;
+	exrnic_write(edev, EXRNIC_REG_MTU, mtu);
+	if (exrnic_read(edev, EXRNIC_REG_MTU) != mtu)
+		dev_warn(&edev->pdev->dev, "parameter mtu is %u: it must be a multiple of %u from %u to %u\n",
+			 mtu, EXRNIC_MTU_STEP, EXRNIC_MTU_MIN, EXRNIC_MTU_MAX);
+}
+
 void exrnic_regs_enable(struct exrnic_device *edev)
 {
 	unsigned int i;
+
+	exrnic_regs_set_mtu(edev);
 
 	mutex_lock(&edev->pkeys_lock);
 	for (i = 0; i < EXRNIC_PKEYS; i++)
