@@ -96,7 +96,7 @@ struct exrnic_firmware {
 };
 
 /* On the auxiliary bus, one for each driver on top. */
-#define EXRNIC_AUXILIARIES 2
+#define EXRNIC_AUXILIARIES 3
 
 struct exrnic_device {
 	struct kref ref;

@@ -243,6 +243,12 @@ static void exrnic_firmware_tell_channels(struct exrnic_device *edev)
 	}
 }
 
+bool exrnic_device_firmware_runs(const struct exrnic_device *edev)
+{
+	return READ_ONCE(edev->firmware.running);
+}
+EXRNIC_EXPORT(exrnic_device_firmware_runs);
+
 static int exrnic_firmware_run(struct exrnic_device *edev)
 {
 	struct exrnic_firmware *firmware = &edev->firmware;

@@ -8,6 +8,9 @@
 
 #include "device.h"
 
+/* Contiguous memory has room for a list of so much. */
+#define EXRNIC_BUS_MASK_MAX	DMA_BIT_MASK(40)
+
 static bool huge_pages = true;
 module_param(huge_pages, bool, 0644);
 MODULE_PARM_DESC(huge_pages, "Use 2 MiB entries for regions that lie in huge pages");
@@ -97,6 +100,25 @@ int exrnic_pbl_build_kernel(struct exrnic_device *edev, struct exrnic_pbl *pbl, 
 	return exrnic_pbl_build(edev, pbl, &sgt, address, bytes, false);
 }
 EXRNIC_EXPORT(exrnic_pbl_build_kernel);
+
+int exrnic_pbl_build_bus(struct exrnic_device *edev, struct exrnic_pbl *pbl, u64 *bytes)
+{
+	u64 mask = min(dma_get_required_mask(&edev->pdev->dev), EXRNIC_BUS_MASK_MAX);
+	u32 i;
+
+	pbl->page_shift = EXRNIC_HUGE_PAGE_SHIFT;
+	pbl->count = (mask >> pbl->page_shift) + 1;
+	pbl->bytes = round_up((size_t)pbl->count * sizeof(*pbl->entries), EXRNIC_PBL_LINE_SIZE);
+	pbl->entries = dma_alloc_coherent(&edev->pdev->dev, pbl->bytes, &pbl->bus,
+					  GFP_KERNEL | __GFP_NOWARN);
+	if (!pbl->entries)
+		return -ENOMEM;
+	for (i = 0; i < pbl->count; i++)
+		pbl->entries[i] = cpu_to_le64((u64)i << pbl->page_shift);
+	*bytes = (u64)pbl->count << pbl->page_shift;
+	return 0;
+}
+EXRNIC_EXPORT(exrnic_pbl_build_bus);
 
 void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl)
 {

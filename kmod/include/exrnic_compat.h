@@ -100,4 +100,18 @@ static inline void exrnic_vm_flags_change(struct vm_area_struct *vma, unsigned l
 #endif
 }
 
+/* The RDMA subsystem's: what a completion queue, and a region, is asked for with. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define exrnic_ib_cq_caller	ib_udata
+#define EXRNIC_IB_CQ_UDATA(caller)	(caller)
+#else
+#define exrnic_ib_cq_caller	uverbs_attr_bundle
+#define EXRNIC_IB_CQ_UDATA(caller)	((caller) ? &(caller)->driver_udata : NULL)
+#endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define EXRNIC_IB_DMAH
+#else
+#define EXRNIC_IB_DMAH		struct ib_dmah *dmah,
+#endif
+
 #endif

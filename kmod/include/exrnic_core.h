@@ -41,6 +41,7 @@ struct net_device;
 /* Of the auxiliary devices, one for each driver: as struct auxiliary_device_id has them. */
 #define EXRNIC_AUX_CDEV EXRNIC_NAME ".cdev"
 #define EXRNIC_AUX_ETH EXRNIC_NAME ".eth"
+#define EXRNIC_AUX_IB EXRNIC_NAME ".ib"
 
 /**
  * struct exrnic_auxiliary - a device on the auxiliary bus
@@ -194,6 +195,8 @@ void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 
 /* -ENODEV: it does not answer. Neither of them sleeps. */
 int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
 int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */
+/* Atomics are its business: it may start, or fail, at any time. Does not sleep. */
+bool exrnic_device_firmware_runs(const struct exrnic_device *edev);
 /* One of enum exrnic_counter; U64_MAX: the device does not answer. */
 u64 exrnic_device_counter(struct exrnic_device *edev, unsigned int index);
 
@@ -268,6 +271,15 @@ int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl, const s
  */
 int exrnic_pbl_build_kernel(struct exrnic_device *edev, struct exrnic_pbl *pbl, dma_addr_t bus,
 			    u64 address, size_t bytes);
+
+/**
+ * exrnic_pbl_build_bus() - of all that the kernel may map for the device, each byte at its bus address
+ * @edev:	the device
+ * @pbl:	the list
+ * @bytes:	from bus address 0 on: all memory, or 4 GiB behind an IOMMU, which gives out addresses of those first;
+ *		1 TiB at most
+ */
+int exrnic_pbl_build_bus(struct exrnic_device *edev, struct exrnic_pbl *pbl, u64 *bytes);
 
 void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl);
 

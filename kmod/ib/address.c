@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From addresses of verbs to nodes and groups, and the GRH of a datagram, which its sender makes: the device knows no
+ * GID.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ip.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_pack.h>
+
+#include "ib.h"
+
+/* The next header of IB_GRH, and the protocol of RoCE v2. */
+#define EXRNIC_IB_NEXT_HEADER	0x1b
+
+int exrnic_ib_node_of(struct ib_device *ibdev, const u8 *mac, u32 *node)
+{
+	struct exrnic_device *edev = exrnic_ib_edev(ibdev);
+
+	if (get_unaligned_be32(mac) != EXRNIC_MAC_PREFIX) {
+		ibdev_dbg(ibdev, "%pM is no node's address\n", mac);
+		return -EHOSTUNREACH;
+	}
+	*node = get_unaligned_be16(mac + sizeof(__be32));
+	return *node < exrnic_device_limits(edev)->node ? 0 : -EHOSTUNREACH;
+}
+
+void exrnic_ib_mac_of(u32 node, u8 *mac)
+{
+	put_unaligned_be32(EXRNIC_MAC_PREFIX, mac);
+	put_unaligned_be16(node, mac + sizeof(__be32));
+}
+
+/* Of those below the groups of Ethernet; two GIDs may share one. */
+u32 exrnic_ib_group_of(const union ib_gid *mgid)
+{
+	u32 group = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(mgid->raw); i += sizeof(__be16))
+		group ^= get_unaligned_be16(mgid->raw + i);
+	return group % EXRNIC_ETHERNET_GROUP;
+}
+
+static void exrnic_ib_fill_grh(struct ib_grh *grh, const struct ib_global_route *route)
+{
+	grh->version_tclass_flow = cpu_to_be32(6 << 28 | route->traffic_class << 20 | route->flow_label);
+	grh->next_hdr = EXRNIC_IB_NEXT_HEADER;
+	grh->hop_limit = route->hop_limit;
+	grh->sgid = route->sgid_attr->gid;
+	grh->dgid = route->dgid;
+}
+
+/* The last bytes of a GRH's place, as RoCE v2 has it; the others are zero. */
+static void exrnic_ib_fill_ipv4(struct iphdr *header, const struct ib_global_route *route)
+{
+	const size_t at = sizeof(struct in6_addr) - sizeof(struct in_addr);
+
+	header->version = 4;
+	header->ihl = sizeof(*header) / 4;
+	header->tos = route->traffic_class;
+	header->ttl = route->hop_limit;
+	header->protocol = IPPROTO_UDP;
+	memcpy(&header->saddr, route->sgid_attr->gid.raw + at, sizeof(header->saddr));
+	memcpy(&header->daddr, route->dgid.raw + at, sizeof(header->daddr));
+	header->check = ip_fast_csum((u8 *)header, header->ihl);
+}
+
+int exrnic_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	const struct rdma_ah_attr *attr = init->ah_attr;
+	const struct ib_global_route *route = rdma_ah_read_grh(attr);
+	struct exrnic_ib_create_ah_resp *to = &exrnic_ib_ah(ibah)->to;
+	u32 node;
+	int err;
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return -EINVAL;
+	BUILD_BUG_ON(sizeof(to->grh) != EXRNIC_GRH_BYTES || sizeof(struct ib_grh) != EXRNIC_GRH_BYTES);
+	if (rdma_gid_attr_network_type(route->sgid_attr) == RDMA_NETWORK_IPV4)
+		exrnic_ib_fill_ipv4((struct iphdr *)(to->grh + sizeof(to->grh) - sizeof(struct iphdr)), route);
+	else
+		exrnic_ib_fill_grh((struct ib_grh *)to->grh, route);
+	if (rdma_is_multicast_addr((struct in6_addr *)route->dgid.raw)) {
+		to->is_group = true;
+		to->destination = EXRNIC_GROUP_QPN + exrnic_ib_group_of(&route->dgid);
+	} else {
+		err = exrnic_ib_node_of(ibah->device, attr->roce.dmac, &node);
+		if (err)
+			return err;
+		to->destination = (u64)node << EXRNIC_DATAGRAM_NODE_SHIFT;
+	}
+	return udata ? exrnic_ib_tell(udata, to, sizeof(*to)) : 0;
+}
+
+int exrnic_ib_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}

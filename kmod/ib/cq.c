@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Completion queues; kernel users poll them here, processes by themselves. */
+#include <linux/log2.h>
+
+#include "ib.h"
+
+/* The device is told of what was taken by quarters: so the ring holds fewer than it has entries. */
+static u32 exrnic_ib_cq_log(u32 entries)
+{
+	u32 log = max_t(u32, ilog2(roundup_pow_of_two(entries)), EXRNIC_RING_LOG_MIN);
+
+	return exrnic_cq_capacity(BIT(log)) < entries ? log + 1 : log;
+}
+
+static bool exrnic_ib_cq_fired(struct exrnic_cq *cq)
+{
+	struct ib_cq *ibcq = &container_of(cq, struct exrnic_ib_cq, cq)->ibcq;
+
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+	return true;
+}
+
+static void exrnic_ib_cq_overran(struct exrnic_cq *cq)
+{
+	struct ib_cq *ibcq = &container_of(cq, struct exrnic_ib_cq, cq)->ibcq;
+	struct ib_event event = {
+		.device = ibcq->device,
+		.element.cq = ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+static int exrnic_ib_cq_user_ring(struct exrnic_ib_cq *cq, struct ib_udata *udata, u32 entries, u32 *log)
+{
+	struct exrnic_ib_create_cq request;
+	int err = exrnic_ib_take(udata, &request, sizeof(request));
+
+	if (err)
+		return err;
+	if (request.rsvd || request.log_entries < EXRNIC_RING_LOG_MIN ||
+	    request.log_entries > EXRNIC_CQ_LOG_MAX || BIT(request.log_entries) < entries)
+		return -EINVAL;
+	*log = request.log_entries;
+	return exrnic_ib_memory_pin(cq->ibcq.device, &cq->ring, request.ring,
+				    sizeof(struct exrnic_cqe) << *log, IB_ACCESS_LOCAL_WRITE);
+}
+
+static int exrnic_ib_cq_kernel_ring(struct exrnic_ib_cq *cq, u32 entries, u32 *log)
+{
+	*log = exrnic_ib_cq_log(entries);
+	return exrnic_ib_memory_alloc(cq->ibcq.device, &cq->ring, sizeof(struct exrnic_cqe) << *log);
+}
+
+int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			struct exrnic_ib_cq_caller *caller)
+{
+	struct ib_udata *udata = EXRNIC_IB_CQ_UDATA(caller);
+	struct exrnic_device *edev = exrnic_ib_edev(ibcq->device);
+	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+	struct exrnic_cq_attr core = {
+		.ring = &cq->ring.pbl,
+		.page = exrnic_ib_page_of(ibcq->device, udata),
+		.comp_vector = attr->comp_vector % exrnic_device_limits(edev)->comp_vectors,
+	};
+	struct exrnic_ib_create_cq_resp answer = {};
+	int err;
+
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > exrnic_cq_capacity(BIT(EXRNIC_CQ_LOG_MAX)))
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	if (udata)
+		err = exrnic_ib_cq_user_ring(cq, udata, attr->cqe, &core.log_entries);
+	else
+		err = exrnic_ib_cq_kernel_ring(cq, attr->cqe, &core.log_entries);
+	if (err)
+		return err;
+	cq->cq.completion = exrnic_ib_cq_fired;
+	cq->cq.overrun = exrnic_ib_cq_overran;
+	err = exrnic_cq_create(edev, &cq->cq, &core);
+	if (err)
+		goto err_ring;
+	ibcq->cqe = exrnic_cq_capacity(BIT(core.log_entries));
+	cq->path.entries = cq->ring.address;
+	cq->path.num_entries = BIT(core.log_entries);
+	cq->path.number = cq->cq.cqn;
+	answer.cqn = cq->cq.cqn;
+	err = udata ? exrnic_ib_tell(udata, &answer, sizeof(answer)) : 0;
+	if (!err)
+		return 0;
+	exrnic_cq_destroy(edev, &cq->cq);
+err_ring:
+	exrnic_ib_memory_free(ibcq->device, &cq->ring);
+	return err;
+}
+
+int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+
+	exrnic_cq_destroy(exrnic_ib_edev(ibcq->device), &cq->cq);
+	exrnic_ib_memory_free(ibcq->device, &cq->ring);
+	return 0;
+}
+
+/* A process's: nobody resizes one within the kernel. */
+int exrnic_ib_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
+{
+	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+	struct exrnic_ib_resize_cq_resp answer = {};
+	struct exrnic_ib_memory ring = {};
+	struct exrnic_ib_resize_cq request;
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = exrnic_ib_take(udata, &request, sizeof(request));
+	if (err)
+		return err;
+	if (request.rsvd || entries < 1 || request.log_entries < EXRNIC_RING_LOG_MIN ||
+	    request.log_entries > EXRNIC_CQ_LOG_MAX || udata->outlen < sizeof(answer))
+		return -EINVAL;
+	err = exrnic_ib_memory_pin(ibcq->device, &ring, request.ring,
+				   sizeof(struct exrnic_cqe) << request.log_entries, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	err = exrnic_cq_resize(exrnic_ib_edev(ibcq->device), &cq->cq, &ring.pbl, request.log_entries,
+			       &answer.producer);
+	if (!err) {
+		swap(ring, cq->ring);
+		ibcq->cqe = exrnic_cq_capacity(BIT(request.log_entries));
+		err = exrnic_ib_tell(udata, &answer, sizeof(answer));
+	}
+	exrnic_ib_memory_free(ibcq->device, &ring);
+	return err;
+}
+
+int exrnic_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	const bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+	unsigned long irq;
+	bool missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	exrnic_cq_report(&cq->path, &exrnic_ib_device(ibcq->device)->user_page,
+			 solicited ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
+	missed = exrnic_cq_at(&cq->path, cq->path.consumer);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/* ---- Polling */
+
+static enum ib_wc_status exrnic_ib_status(u8 status)
+{
+	switch (status) {
+	case EXRNIC_CQE_STATUS_SUCCESS:
+		return IB_WC_SUCCESS;
+	case EXRNIC_CQE_STATUS_LOC_LEN_ERR:
+		return IB_WC_LOC_LEN_ERR;
+	case EXRNIC_CQE_STATUS_LOC_QP_OP_ERR:
+		return IB_WC_LOC_QP_OP_ERR;
+	case EXRNIC_CQE_STATUS_LOC_PROT_ERR:
+		return IB_WC_LOC_PROT_ERR;
+	case EXRNIC_CQE_STATUS_WR_FLUSH_ERR:
+		return IB_WC_WR_FLUSH_ERR;
+	case EXRNIC_CQE_STATUS_REM_ACCESS_ERR:
+		return IB_WC_REM_ACCESS_ERR;
+	case EXRNIC_CQE_STATUS_REM_OP_ERR:
+		return IB_WC_REM_OP_ERR;
+	case EXRNIC_CQE_STATUS_RETRY_EXC_ERR:
+		return IB_WC_RETRY_EXC_ERR;
+	case EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR:
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	default:
+		return IB_WC_GENERAL_ERR;
+	}
+}
+
+static enum ib_wc_opcode exrnic_ib_opcode(const struct exrnic_cqe *cqe)
+{
+	switch (cqe->opcode) {
+	case EXRNIC_WQE_OPCODE_PUSH:
+	case EXRNIC_WQE_OPCODE_PUSH_IMM:
+		return IB_WC_RDMA_WRITE;
+	case EXRNIC_WQE_OPCODE_PULL:
+		return IB_WC_RDMA_READ;
+	case EXRNIC_WQE_OPCODE_FETCH_ADD:
+		return IB_WC_FETCH_ADD;
+	case EXRNIC_WQE_OPCODE_COMPARE_SWAP:
+		return IB_WC_COMP_SWAP;
+	case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE:
+		return IB_WC_LOCAL_INV;
+	case EXRNIC_WQE_OPCODE_FAST_REGISTER:
+		return IB_WC_REG_MR;
+	case EXRNIC_WQE_OPCODE_RECV:
+		return IB_WC_RECV;
+	default:
+		return IB_WC_SEND;
+	}
+}
+
+/* Who sent a datagram: the GRH in front of it is what its sender says. */
+static void exrnic_ib_sender(struct ib_wc *wc, u32 detail)
+{
+	const u32 node = detail >> EXRNIC_SENDER_NODE_SHIFT;
+
+	wc->src_qp = detail & (BIT(EXRNIC_SENDER_NODE_SHIFT) - 1);
+	exrnic_ib_mac_of(node, wc->smac);
+	wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_SMAC;
+}
+
+static void exrnic_ib_receive(struct ib_wc *wc, const struct exrnic_cqe *cqe)
+{
+	if (cqe->flags & EXRNIC_CQE_FLAGS_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = cpu_to_be32(le32_to_cpu(cqe->imm_data));
+	}
+	if (cqe->flags & EXRNIC_CQE_FLAGS_INVALIDATED) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = le32_to_cpu(cqe->imm_data);
+	}
+	if (cqe->flags & EXRNIC_CQE_FLAGS_SENDER)
+		exrnic_ib_sender(wc, le32_to_cpu(cqe->detail));
+}
+
+/* Ends the work that it speaks of. False: there is none. */
+static bool exrnic_ib_complete(struct exrnic_ib_cq *cq, const struct exrnic_cqe *cqe, struct ib_wc *wc)
+{
+	struct exrnic_ib_device *dev = exrnic_ib_device(cq->ibcq.device);
+	struct exrnic_ib_qp *qp = xa_load(&dev->qps, le32_to_cpu(cqe->qpn));
+	const u16 index = le16_to_cpu(cqe->wqe_index);
+
+	if (!qp)
+		return false;
+	wc->qp = &qp->ibqp;
+	if (cqe->opcode != EXRNIC_WQE_OPCODE_RECV)
+		return qp->ibqp.send_cq == &cq->ibcq &&
+		       exrnic_work_queue_complete(&qp->sq.path, index, &wc->wr_id);
+	if (qp->ibqp.recv_cq != &cq->ibcq)
+		return false;
+	if (qp->ibqp.srq)
+		return exrnic_shared_queue_complete(&exrnic_ib_srq(qp->ibqp.srq)->path, index, &wc->wr_id);
+	return exrnic_work_queue_complete(&qp->rq.path, index, &wc->wr_id);
+}
+
+static bool exrnic_ib_translate(struct exrnic_ib_cq *cq, const struct exrnic_cqe *cqe, struct ib_wc *wc)
+{
+	memset(wc, 0, sizeof(*wc));
+	if (!exrnic_ib_complete(cq, cqe, wc))
+		return false;
+	wc->status = exrnic_ib_status(cqe->status);
+	wc->opcode = exrnic_ib_opcode(cqe);
+	wc->byte_len = le32_to_cpu(cqe->byte_length);
+	wc->port_num = EXRNIC_IB_PORT;
+	wc->vendor_err = cqe->status ? le32_to_cpu(cqe->detail) : 0;
+	if (wc->opcode != IB_WC_RECV)
+		return true;
+	exrnic_ib_receive(wc, cqe);
+	if (cqe->flags & EXRNIC_CQE_FLAGS_WRITTEN)
+		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+	return true;
+}
+
+int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
+{
+	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+	const struct exrnic_cqe *cqe;
+	unsigned long irq;
+	int taken = 0;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	while (taken < most) {
+		cqe = exrnic_cq_at(&cq->path, cq->path.consumer);
+		if (!cqe)
+			break;
+		taken += exrnic_ib_translate(cq, cqe, &wcs[taken]);
+		cq->path.consumer++;
+	}
+	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(ibcq->device)->user_page, cq->path.num_entries);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return taken;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Regions: of processes, of all memory for kernel users, and those that work requests register. */
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+
+#include "ib.h"
+
+int exrnic_ib_access(int access, u32 *rights)
+{
+	static const struct {
+		int ib;
+		u32 right;
+	} table[] = {
+		{ IB_ACCESS_LOCAL_WRITE, EXRNIC_ACCESS_LOCAL_WRITE },
+		{ IB_ACCESS_REMOTE_WRITE, EXRNIC_ACCESS_REMOTE_WRITE },
+		{ IB_ACCESS_REMOTE_READ, EXRNIC_ACCESS_REMOTE_READ },
+		{ IB_ACCESS_REMOTE_ATOMIC, EXRNIC_ACCESS_REMOTE_ATOMIC },
+	};
+	unsigned int i;
+
+	*rights = 0;
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		if (access & table[i].ib)
+			*rights |= table[i].right;
+		access &= ~table[i].ib;
+	}
+	return access & ~(IB_ACCESS_OPTIONAL | IB_ACCESS_HUGETLB) ? -EOPNOTSUPP : 0;
+}
+
+static struct exrnic_ib_mr *exrnic_ib_mr_alloc(struct ib_pd *ibpd)
+{
+	struct exrnic_ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->ibmr.device = ibpd->device;
+	mr->ibmr.pd = ibpd;
+	return mr;
+}
+
+static void exrnic_ib_mr_free(struct exrnic_ib_mr *mr)
+{
+	exrnic_ib_memory_free(mr->ibmr.device, &mr->memory);
+	kfree(mr);
+}
+
+/* Of one with memory: the device. */
+static struct ib_mr *exrnic_ib_mr_publish(struct exrnic_ib_mr *mr, u64 address, u64 length, u32 rights)
+{
+	const struct exrnic_mr_attr attr = {
+		.pbl = &mr->memory.pbl,
+		.address = address,
+		.length = length,
+		.pdn = exrnic_ib_pd(mr->ibmr.pd)->pdn,
+		.access = rights,
+	};
+	int err = exrnic_mr_create(exrnic_ib_edev(mr->ibmr.device), &mr->mr, &attr);
+
+	if (err) {
+		exrnic_ib_mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->ibmr.lkey = mr->mr.stag;
+	mr->ibmr.rkey = mr->mr.stag;
+	mr->ibmr.length = length;
+	mr->ibmr.iova = address;
+	return &mr->ibmr;
+}
+
+/* All that kernel users map for DMA, by its bus address. */
+struct ib_mr *exrnic_ib_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct exrnic_ib_mr *mr;
+	u64 bytes;
+	u32 rights;
+	int err = exrnic_ib_access(access, &rights);
+
+	if (err)
+		return ERR_PTR(err);
+	mr = exrnic_ib_mr_alloc(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = exrnic_pbl_build_bus(exrnic_ib_edev(ibpd->device), &mr->memory.pbl, &bytes);
+	if (err) {
+		exrnic_ib_mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return exrnic_ib_mr_publish(mr, 0, bytes, rights);
+}
+
+static struct ib_mr *exrnic_ib_pin_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access)
+{
+	struct exrnic_ib_mr *mr;
+	u32 rights;
+	int err = exrnic_ib_access(access, &rights);
+
+	if (err)
+		return ERR_PTR(err);
+	if ((start ^ virt) & ~PAGE_MASK)
+		return ERR_PTR(-EINVAL);
+	mr = exrnic_ib_mr_alloc(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->access = access;
+	mr->memory.umem = ib_umem_get(ibpd->device, start, length, access);
+	if (IS_ERR(mr->memory.umem)) {
+		err = PTR_ERR(mr->memory.umem);
+		mr->memory.umem = NULL;
+		goto err_mr;
+	}
+	err = exrnic_pbl_build(exrnic_ib_edev(ibpd->device), &mr->memory.pbl, &mr->memory.umem->sgt_append.sgt,
+			       virt, length, true);
+	if (err)
+		goto err_mr;
+	return exrnic_ib_mr_publish(mr, virt, length, rights);
+
+err_mr:
+	exrnic_ib_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+struct ib_mr *exrnic_ib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access,
+				    EXRNIC_IB_DMAH struct ib_udata *udata)
+{
+	return exrnic_ib_pin_mr(ibpd, start, length, virt, access);
+}
+
+static int exrnic_ib_access_of(const struct exrnic_ib_mr *mr, int flags, int access)
+{
+	return flags & IB_MR_REREG_ACCESS ? access : mr->access;
+}
+
+/* A new one, in whose favour the core ends the old one. */
+struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 virt, int access,
+				      struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
+
+	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!mr->memory.umem)
+		return ERR_PTR(-EINVAL);
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		start = mr->memory.umem->address;
+		length = mr->memory.umem->length;
+		virt = ibmr->iova;
+	}
+	if (!(flags & IB_MR_REREG_PD))
+		ibpd = ibmr->pd;
+	return exrnic_ib_pin_mr(ibpd, start, length, virt, exrnic_ib_access_of(mr, flags, access));
+}
+
+/* Work requests register it: their page list lies in coherent memory of the kernel. */
+struct ib_mr *exrnic_ib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 most_pages)
+{
+	struct exrnic_ib_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!most_pages || most_pages > EXRNIC_IB_FAST_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = exrnic_ib_mr_alloc(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = exrnic_ib_memory_alloc(ibpd->device, &mr->memory, most_pages * sizeof(__le64));
+	if (!err)
+		err = exrnic_mr_create_fast(exrnic_ib_edev(ibpd->device), &mr->mr, exrnic_ib_pd(ibpd)->pdn);
+	if (err) {
+		exrnic_ib_mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->most_pages = most_pages;
+	mr->ibmr.lkey = mr->mr.stag;
+	mr->ibmr.rkey = mr->mr.stag;
+	return &mr->ibmr;
+}
+
+static int exrnic_ib_set_page(struct ib_mr *ibmr, u64 address)
+{
+	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
+	__le64 *list = mr->memory.address;
+
+	if (mr->pages == mr->most_pages)
+		return -ENOMEM;
+	list[mr->pages++] = cpu_to_le64(address);
+	return 0;
+}
+
+int exrnic_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset)
+{
+	if (ibmr->page_size != BIT(EXRNIC_PAGE_SHIFT))
+		return -EINVAL;
+	exrnic_ib_mr(ibmr)->pages = 0;
+	return ib_sg_to_pages(ibmr, sg, nents, offset, exrnic_ib_set_page);
+}
+
+int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
+
+	exrnic_mr_destroy(exrnic_ib_edev(ibmr->device), &mr->mr);
+	exrnic_ib_mr_free(mr);
+	return 0;
+}
