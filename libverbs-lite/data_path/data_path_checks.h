@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Checks of exrnic_data_path.h, compiled as C11 and as C++17. Barriers and stores into the page are
- * this file's, so it sees their order; nothing but the header is known to it.
+ * Checks of exrnic_data_path.h and exrnic_post.h, compiled as C11 and as C++17. Barriers and stores
+ * into the page are this file's, so it sees their order; nothing but the header is known to it.
  */
 #ifndef EXRNIC_DATA_PATH_CHECKS_H
 #define EXRNIC_DATA_PATH_CHECKS_H
@@ -20,6 +20,7 @@ static void note(char what) {
 #define EXRNIC_DP_IOMEM
 #include "exrnic_data_path.h"
 #include "exrnic_driver.h"
+#include "exrnic_post.h"
 
 /* In a check: what does not hold ends it, and is its result. */
 #define TEXT_OF(text) #text
@@ -129,6 +130,72 @@ static const char* check_room_of_work(void) {
   return NULL;
 }
 
+static const char* check_shapes(void) {
+  struct exrnic_queue_shape shape;
+  uint32_t wrs, elements, inline_bytes;
+
+  for (wrs = 1; wrs < 200; wrs++)
+    for (elements = 0; elements <= EXRNIC_MAX_SGE; elements++)
+      for (inline_bytes = 0; inline_bytes <= EXRNIC_INLINE_MAX; inline_bytes++) {
+        const struct exrnic_queue_shape asked = {wrs, elements, inline_bytes, 0};
+        const uint32_t each = exrnic_shape_slots_each(&asked);
+        const bool fits = wrs * each <= 256;
+
+        shape = asked;
+        HOLDS(exrnic_shape_grant(&shape, 256) == fits);
+        if (!fits) continue;
+        HOLDS(shape.wrs >= wrs && shape.wrs * each <= shape.slots && shape.slots <= 256);
+        HOLDS((shape.slots & (shape.slots - 1)) == 0);
+        HOLDS(shape.elements >= elements && shape.elements <= EXRNIC_MAX_SGE);
+        HOLDS(shape.inline_bytes >= inline_bytes && shape.inline_bytes <= EXRNIC_INLINE_MAX);
+        HOLDS(exrnic_shape_slots_each(&shape) == each);
+      }
+  shape.wrs = 0;
+  HOLDS(!exrnic_shape_grant(&shape, 256));
+  return NULL;
+}
+
+static struct exrnic_sge element_of(uint64_t address, uint32_t length) {
+  const struct exrnic_sge element = {address, length, 7};
+
+  return element;
+}
+
+static const char* check_elements(void) {
+  static struct exrnic_work work;
+  uint8_t bytes[EXRNIC_INLINE_MAX];
+  struct exrnic_sge list[EXRNIC_MAX_SGE];
+  uint32_t i, count;
+
+  for (i = 0; i < EXRNIC_MAX_SGE; i++) list[i] = element_of(0x1000 + i, i % 3);
+  for (count = 0; count <= EXRNIC_MAX_SGE; count++) {
+    for (i = 0; i < sizeof(work); i++) ((uint8_t*)&work)[i] = 0xff; /* of one before */
+    HOLDS(exrnic_work_put_elements(&work, list, count) == exrnic_slots_for_elements(count));
+    HOLDS(work.head.num_sge == count && work.head.length == exrnic_elements_bytes(list, count));
+    HOLDS(work.head.num_slots == exrnic_slots_for_elements(count));
+    for (i = 0; i < count; i++)
+      HOLDS(exrnic_element(exrnic_work_payload(&work), i).address == 0x1000 + i);
+    if (count < EXRNIC_MAX_SGE && count > 2 && (count - 2) % EXRNIC_WQE_SLOT_SGES != 0)
+      HOLDS(exrnic_element(exrnic_work_payload(&work), count).address == 0);
+  }
+  HOLDS(exrnic_elements_reads(list, 4) == 2 && exrnic_elements_reads(list, 0) == 1);
+  list[0].length = EXRNIC_MESSAGE_MAX;
+  HOLDS(exrnic_work_put_elements(&work, list, 1) == 1);
+  HOLDS(exrnic_work_put_elements(&work, list, 2) == 0);
+
+  for (i = 0; i < sizeof(bytes); i++) bytes[i] = (uint8_t)i;
+  list[0] = element_of((uintptr_t)bytes, 30);
+  list[1] = element_of(0, 0);
+  list[2] = element_of((uintptr_t)(bytes + 30), 34);
+  HOLDS(exrnic_work_put_inline(&work, list, 3, 63) == 0);
+  HOLDS(exrnic_work_put_inline(&work, list, 3, 64) == 2);
+  HOLDS(work.head.length == 64);
+  for (i = 0; i < 64; i++) HOLDS(exrnic_work_payload(&work)[i] == i);
+  exrnic_work_put_operands(&work, 5, 0x900000008);
+  HOLDS(work.head.sge1_address == 5 && work.head.sge1_length == 8 && work.head.sge1_stag == 9);
+  return NULL;
+}
+
 static const char* check_work_queue(void) {
   static struct exrnic_wqe slots[SLOTS];
   static uint64_t wr_ids[SLOTS];
@@ -152,6 +219,10 @@ static const char* check_work_queue(void) {
     HOLDS(wr_id == first);
     HOLDS(!exrnic_work_queue_complete(&queue, (uint16_t)(first + 2), &wr_id));
   }
+  exrnic_work_queue_put(&queue, &work, 1, 1);
+  exrnic_work_queue_take_back(&queue, (uint16_t)first);
+  HOLDS(exrnic_work_queue_has_room(&queue, SLOTS));
+  HOLDS(!exrnic_work_queue_complete(&queue, (uint16_t)first, &wr_id));
   exrnic_work_queue_put(&queue, &work, 1, 1);
   exrnic_work_queue_reset(&queue);
   HOLDS(exrnic_ring_posted(&queue.ring) == 0);
@@ -218,6 +289,9 @@ static const char* check_completion_queue(void) {
   uint32_t round, i;
 
   HOLDS(exrnic_cq_capacity(SLOTS) == 7);
+  for (i = 1; i < 1000; i++)
+    HOLDS(exrnic_cq_capacity(exrnic_cq_ring_for(i)) >= i &&
+          (exrnic_cq_ring_for(i) == SLOTS || exrnic_cq_capacity(exrnic_cq_ring_for(i) / 2) < i));
   for (round = 0; round < 3; round++) {
     HOLDS(exrnic_cq_at(&cq, cq.consumer) == NULL);
     for (i = 0; i < SLOTS; i++) { /* as the device: all there is room for */
@@ -241,6 +315,47 @@ static const char* check_completion_queue(void) {
     HOLDS(order_is("LSF"));
     HOLDS(page_words[EXRNIC_DOORBELL_CQ_ARM / 8] == word_of(3, cq.consumer));
   }
+  return NULL;
+}
+
+/* Of one queue pair, whose receives are of a shared queue, among those of another. */
+static const char* check_drop(void) {
+  static struct exrnic_cqe entries[SLOTS];
+  static struct exrnic_wqe slots[SLOTS];
+  static struct exrnic_work work;
+  uint32_t first, which, i, left;
+
+  for (first = (uint32_t)-2 * SLOTS; first != 2 * SLOTS; first++)
+    for (which = 0; which < 64; which++) { /* bit i: entry i is of the one that goes */
+      struct exrnic_cq_ring cq = {entries, SLOTS, 3, first, first};
+      struct exrnic_shared_queue shared = {
+          {slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, shared_wr_ids, shared_busy, 0};
+
+      for (i = 0; i < 16; i++) shared_busy[i] = 0;
+      for (i = 0, left = 0; i < SLOTS; i++) {
+        struct exrnic_cqe* cqe = exrnic_cq_place(&cq, first + i);
+        const bool written = i < 6;
+
+        cqe->qpn = which >> i & 1 ? 5 : 6;
+        cqe->opcode = EXRNIC_WQE_OPCODE_RECV;
+        cqe->wqe_index = (uint16_t)i;
+        cqe->phase = (uint8_t)(exrnic_cq_phase(&cq, first + i) ^ !written);
+        if (!written) continue;
+        exrnic_shared_queue_put(&shared, &work, 1, i);
+        left += cqe->qpn == 6;
+      }
+      exrnic_cq_drop(&cq, 5, &shared);
+      HOLDS(cq.consumer == first + 6 - left);
+      for (i = 0; i < 6; i++) {
+        HOLDS((shared_busy[i] != 0) == !(which >> i & 1));
+        if (which >> i & 1) continue;
+        HOLDS(exrnic_cq_at(&cq, cq.consumer) != NULL);
+        HOLDS(exrnic_cq_at(&cq, cq.consumer)->wqe_index == i);
+        cq.consumer++;
+      }
+      HOLDS(exrnic_cq_at(&cq, cq.consumer) == NULL);
+    }
+  for (i = 0; i < 16; i++) shared_busy[i] = 0;
   return NULL;
 }
 
@@ -322,10 +437,15 @@ static const char* run_checks(const char** what) {
       {"the block of a channel is its doorbell", check_channel_block},
       {"a page that is not mapped takes the same stores by a call", check_page_by_a_call},
       {"a work request takes the slots that its elements or bytes need", check_room_of_work},
+      {"a queue grants no less than it is asked for, and what its slots have room for",
+       check_shapes},
+      {"elements and inline bytes take their slots, and leave nothing of what was there before",
+       check_elements},
       {"work ends in order, and gives its slots back, around the index", check_work_queue},
       {"shared receives end in any order, each as a whole", check_shared_queue},
       {"a shared receive that does not end holds none of the others up", check_long_message},
       {"a CQE is new by its phase, and its place is given back", check_completion_queue},
+      {"completions of a queue pair that goes are gone, and those of others close up", check_drop},
       {"a queue that gets another ring takes along what is new, to its place in that one",
        check_change_of_ring},
       {"an STag has any key but the last one of its index", check_stags},

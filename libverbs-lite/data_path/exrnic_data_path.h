@@ -235,6 +235,49 @@ static inline uint32_t exrnic_slots_for_elements(uint32_t elements) {
 }
 EXRNIC_ASSERT(EXRNIC_WORK_ROOM(EXRNIC_WQE_SLOTS_MAX) >= EXRNIC_MAX_SGE * sizeof(struct exrnic_sge));
 
+/* ---- Shapes of queues */
+
+/* What a queue of work requests is asked for, and then grants: all that its slots have room for. */
+struct exrnic_queue_shape {
+  uint32_t wrs;
+  uint32_t elements;     /* of each, at most EXRNIC_MAX_SGE */
+  uint32_t inline_bytes; /* likewise, at most EXRNIC_INLINE_MAX */
+  uint32_t slots;        /* of its ring; a power of two */
+};
+
+/* Slots of its largest work request. */
+static inline uint32_t exrnic_shape_slots_each(const struct exrnic_queue_shape* shape) {
+  const uint32_t elements = exrnic_slots_for_elements(shape->elements);
+  const uint32_t inline_bytes = exrnic_slots_for_bytes(shape->inline_bytes);
+
+  return elements > inline_bytes ? elements : inline_bytes;
+}
+
+/* The least size of a ring, of slots or of CQEs, that holds so many. */
+static inline uint32_t exrnic_ring_size(uint32_t count) {
+  uint32_t size = 1u << EXRNIC_RING_LOG_MIN;
+
+  while (size < count) size *= 2;
+  return size;
+}
+
+/*
+ * Rounds up to whole slots and a ring of the device. False: wrs is not 1 to most_slots /
+ * exrnic_shape_slots_each().
+ */
+static inline bool exrnic_shape_grant(struct exrnic_queue_shape* shape, uint32_t most_slots) {
+  const uint32_t each = exrnic_shape_slots_each(shape);
+  const uint32_t room = EXRNIC_WORK_ROOM(each);
+  const uint32_t elements = room / (uint32_t)sizeof(struct exrnic_sge);
+
+  if (shape->wrs == 0 || shape->wrs > most_slots / each) return false;
+  shape->slots = exrnic_ring_size(shape->wrs * each);
+  shape->wrs = shape->slots / each;
+  shape->elements = elements < EXRNIC_MAX_SGE ? elements : EXRNIC_MAX_SGE;
+  shape->inline_bytes = room < EXRNIC_INLINE_MAX ? room : EXRNIC_INLINE_MAX;
+  return true;
+}
+
 /* ---- Queues of work requests */
 
 /* What all have: a ring of slots that the device reads, and the place of the next one. */
@@ -321,6 +364,14 @@ static inline bool exrnic_work_queue_complete(struct exrnic_work_queue* queue, u
   /* Release: the slots and the wr_id may be overwritten from here on. */
   EXRNIC_DP_STORE_RELEASE(&queue->head, (uint16_t)(index + 1));
   return true;
+}
+
+/*
+ * Forgets what was put since `tail` slots were posted: the device was not told of it. No completion
+ * can name it.
+ */
+static inline void exrnic_work_queue_take_back(struct exrnic_work_queue* queue, uint16_t tail) {
+  EXRNIC_DP_STORE(&queue->ring.tail, tail);
 }
 
 /* Forgets everything: the queue pair has gone to RESET, where the device's indices start at 0. */
@@ -428,6 +479,13 @@ struct exrnic_cq_ring {
 static inline uint32_t exrnic_cq_report_step(uint32_t num_entries) { return num_entries / 4; }
 static inline uint32_t exrnic_cq_capacity(uint32_t num_entries) {
   return num_entries - (exrnic_cq_report_step(num_entries) - 1);
+}
+
+/* The size of the ring that has this capacity. */
+static inline uint32_t exrnic_cq_ring_for(uint32_t capacity) {
+  const uint32_t size = exrnic_ring_size(capacity);
+
+  return exrnic_cq_capacity(size) < capacity ? 2 * size : size;
 }
 
 static inline struct exrnic_cqe* exrnic_cq_place(const struct exrnic_cq_ring* cq, uint32_t index) {

@@ -6,7 +6,6 @@
 #include <new>
 
 #include "channel.h"
-#include "queue_shape.h"
 #include "rnic.h"
 
 using exrnic::BeginCall;
@@ -60,7 +59,7 @@ vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
     return nullptr;
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow)
-                                vl_cq(rnic, *attr, exrnic::CqRingFor(attr->entries)));
+                                vl_cq(rnic, *attr, exrnic_cq_ring_for(attr->entries)));
   if (cq == nullptr || cq->memory.data() == nullptr) return Fail(ENOMEM);
   cq->cookie = rnic->events.Add();
   if (cq->cookie == 0) return Fail(ENOMEM);
@@ -90,7 +89,7 @@ int vl_resize_cq(vl_cq* cq, uint32_t entries) {
   if (!exrnic::IsWithin("entries", entries, 1, exrnic_cq_capacity(rnic->info.max_cq_entries))) {
     return -1;
   }
-  const uint32_t size = exrnic::CqRingFor(entries);
+  const uint32_t size = exrnic_cq_ring_for(entries);
   exrnic::RingMemory memory(size * sizeof(exrnic_cqe));
   if (memory.data() == nullptr) return Fail(ENOMEM);
   auto* next = static_cast<exrnic_cqe*>(memory.data());

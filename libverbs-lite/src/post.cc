@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // vl_post_sq, vl_post_rq, vl_post_srq_recv: from work requests to WQEs.
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 
+#include "exrnic_post.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -55,67 +55,29 @@ bool ListIsValid(const vl_sge* list, int count, uint32_t most) {
   return false;
 }
 
-uint64_t Sum(const vl_sge* list, int count) {
-  uint64_t length = 0;
-  for (int i = 0; i < count; ++i) length += list[i].length;
-  return length;
-}
-
-// Slots of a work request with so many bytes of elements or inline data; those behind the first are
-// cleared for them.
-uint32_t TakeSlots(exrnic_work* wqe, uint32_t payload_bytes) {
-  const uint32_t slots = exrnic_slots_for_bytes(payload_bytes);
-  wqe->head.num_slots = static_cast<uint8_t>(slots);
-  memset(wqe->more, 0, (slots - 1) * sizeof(exrnic_wqe));
-  return slots;
+unsigned long long Bytes(const vl_sge* list, int count) {
+  return exrnic_elements_bytes(list, static_cast<uint32_t>(count));
 }
 
 // The following return the slots of the work request, or 0 with EINVAL: it is malformed.
 
 uint32_t PutElements(const vl_sge* list, int count, uint32_t most, exrnic_work* wqe) {
   if (!ListIsValid(list, count, most)) return 0;
-  const uint64_t length = Sum(list, count);
-  if (length > EXRNIC_MESSAGE_MAX) {
-    Fail(EINVAL, "the elements have %llu bytes, at most %llu",
-         static_cast<unsigned long long>(length),
-         static_cast<unsigned long long>(EXRNIC_MESSAGE_MAX));
-    return 0;
-  }
-  const uint32_t bytes = static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(vl_sge));
-  const uint32_t slots = TakeSlots(wqe, bytes);
-  if (count > 0) memcpy(exrnic_work_payload(wqe), list, bytes);
-  wqe->head.num_sge = static_cast<uint8_t>(count);
-  wqe->head.length = static_cast<uint32_t>(length);
-  return slots;
+  const uint32_t slots = exrnic_work_put_elements(wqe, list, static_cast<uint32_t>(count));
+  if (slots != 0) return slots;
+  Fail(EINVAL, "the elements have %llu bytes, at most %llu", Bytes(list, count),
+       static_cast<unsigned long long>(EXRNIC_MESSAGE_MAX));
+  return 0;
 }
 
 uint32_t PutInline(const vl_sge* list, int count, uint32_t most, exrnic_work* wqe) {
   if (!ListIsValid(list, count, VL_MAX_SGE)) return 0;
-  const uint64_t length = Sum(list, count);
-  if (length > most) {
-    Fail(EINVAL, "%llu bytes inline: max_inline of the queue pair is %u",
-         static_cast<unsigned long long>(length), most);
-    return 0;
-  }
-  const uint32_t slots = TakeSlots(wqe, static_cast<uint32_t>(length));
-  uint8_t* to = exrnic_work_payload(wqe);
-  for (int i = 0; i < count; ++i) {
-    if (list[i].length == 0) continue;
-    memcpy(to, reinterpret_cast<const void*>(list[i].address), list[i].length);
-    to += list[i].length;
-  }
-  wqe->head.length = static_cast<uint32_t>(length);
-  return slots;
+  const uint32_t slots = exrnic_work_put_inline(wqe, list, static_cast<uint32_t>(count), most);
+  if (slots != 0) return slots;
+  Fail(EINVAL, "%llu bytes inline: max_inline of the queue pair is %u", Bytes(list, count), most);
+  return 0;
 }
 
-// Read requests that a PULL takes: one for each element with bytes, or a single one.
-uint32_t ReadsOf(const vl_send_wr& wr) {
-  uint32_t reads = 0;
-  for (int i = 0; i < wr.num_sge; ++i) reads += wr.sg_list[i].length != 0;
-  return reads > 0 ? reads : 1;
-}
-
-// An atomic has its operands where a second element would stand.
 uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (qp.reads_out == 0) {
     Fail(EINVAL, "an atomic needs a queue pair with max_reads_out of 1 or more");
@@ -128,9 +90,7 @@ uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
          unsigned{EXRNIC_ATOMIC_BYTES}, wr.num_sge, wqe->head.length);
     return 0;
   }
-  wqe->head.sge1_address = wr.atomic_data;
-  wqe->head.sge1_length = static_cast<uint32_t>(wr.atomic_compare);
-  wqe->head.sge1_stag = static_cast<uint32_t>(wr.atomic_compare >> 32);
+  exrnic_work_put_operands(wqe, wr.atomic_data, wr.atomic_compare);
   return slots;
 }
 
@@ -141,9 +101,11 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (OpOf(wr).atomic) return PutAtomic(qp, wr, wqe);
   const uint32_t most = OpOf(wr).stays ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
-  if (slots == 0 || !OpOf(wr).pull || ReadsOf(wr) <= qp.reads_out) return slots;
-  Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u",
-       ReadsOf(wr), qp.reads_out.load());
+  if (slots == 0 || !OpOf(wr).pull) return slots;
+  const uint32_t reads = exrnic_elements_reads(wr.sg_list, static_cast<uint32_t>(wr.num_sge));
+  if (reads <= qp.reads_out) return slots;
+  Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u", reads,
+       qp.reads_out.load());
   return 0;
 }
 

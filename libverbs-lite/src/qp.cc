@@ -53,13 +53,13 @@ bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr& attr) {
 }
 
 bool SendShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
-  *shape = {attr.max_send_wr, attr.max_send_sge, attr.max_inline};
+  *shape = {attr.max_send_wr, attr.max_send_sge, attr.max_inline, 0};
   return GrantShape(shape, pd->rnic->info.max_sq_slots,
                     {"max_send_wr", "max_send_sge", "max_inline"});
 }
 
 bool RecvShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
-  *shape = {attr.max_recv_wr, attr.max_recv_sge, 0};
+  *shape = {attr.max_recv_wr, attr.max_recv_sge, 0, 0};
   return attr.srq != nullptr ||
          GrantShape(shape, pd->rnic->info.max_sq_slots, {"max_recv_wr", "max_recv_sge", ""});
 }

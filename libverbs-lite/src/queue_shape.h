@@ -4,16 +4,11 @@
 
 #include <cstdint>
 
+#include "exrnic_data_path.h"
+
 namespace exrnic {
 
-// What a queue of work requests is asked for, and then grants: no less, and all that its slots have
-// room for.
-struct QueueShape {
-  uint32_t wrs;
-  uint32_t elements;
-  uint32_t inline_bytes;
-  uint32_t slots = 0;  // of its ring; a power of two
-};
+using QueueShape = exrnic_queue_shape;
 
 // How the caller's attributes are called.
 struct ShapeNames {
@@ -22,14 +17,8 @@ struct ShapeNames {
   const char* inline_bytes;
 };
 
-// Rounds up to whole slots and a ring of the device. False with EINVAL: out of range, or more slots
-// than `most_slots`.
+// As exrnic_shape_grant(), but false with EINVAL, also for elements and inline bytes out of range.
 bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names);
-
-// ---- Completion queues
-
-// The size of the ring for so many completions.
-uint32_t CqRingFor(uint32_t wanted);
 
 }  // namespace exrnic
 

@@ -18,7 +18,7 @@ static bool LimitIsValid(uint32_t limit) {
 vl_srq* vl_create_srq(vl_pd* pd, vl_srq_attr* attr) {
   if (!BeginCall({{"pd", pd}, {"attr", attr}}) || !LimitIsValid(attr->limit)) return nullptr;
   vl_rnic* rnic = pd->rnic;
-  exrnic::QueueShape shape = {attr->max_wr, attr->max_sge, 0};
+  exrnic::QueueShape shape = {attr->max_wr, attr->max_sge, 0, 0};
   if (!exrnic::GrantShape(&shape, rnic->info.max_sq_slots, {"max_wr", "max_sge", ""})) {
     return nullptr;
   }
