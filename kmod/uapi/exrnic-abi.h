@@ -80,11 +80,12 @@ struct exrnic_ib_create_qp_resp {
 	__u32 rsvd;
 };
 
+/* What uverbs answers before it has 4 bytes: so nothing here is aligned to more. */
 struct exrnic_ib_create_ah_resp {
-	__aligned_u64 destination;	/* wqe.remote_to, but for the queue pair: that is to be added, unless it is a group's */
+	__u32 destination_low;	/* wqe.remote_to, but for the queue pair: that is to be added, unless it is a group's */
+	__u32 destination_high;
 	__u32 is_group;
-	__u8 grh[40];			/* in front of each datagram */
-	__u32 rsvd;
+	__u8 grh[40];		/* in front of each datagram */
 };
 
 #endif
