@@ -52,7 +52,7 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
+	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko exrnic_eth.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
 
 gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py

@@ -69,7 +69,7 @@ main() {
   KDIR=$FOUND_DEBUG_KDIR tools/kbuild.sh "$OUT" EXRNIC_TESTS=m
   "$PYTHON" sim/guest/make_initramfs.py --output "$OUT/initramfs.cpio" \
     --module "$OUT/kmod/exrnic.ko" --module "$OUT/kmod/exrnic_cdev.ko" \
-    --module "$OUT/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
+    --module "$OUT/kmod/exrnic_eth.ko" --module "$OUT/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
   in_guests failing-allocations "$FEW && exrnic-kmod-test -l 10 'without memory'" --guests 1
   in_guests kmod-test "$UNMOUNT && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} && $MOUNT" --guests 1
   # Software is what is tried: the reference model takes less time.

@@ -42,7 +42,7 @@ in_guests() {
   shift 2
   "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" \
     --module "$out/kmod/exrnic.ko" --module "$out/kmod/exrnic_cdev.ko" \
-    --module "$out/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
+    --module "$out/kmod/exrnic_eth.ko" --module "$out/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
   if ! "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
     --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@" >"$out/$name.log" 2>&1; then
     cat "$out/$name.log" >&2

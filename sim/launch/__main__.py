@@ -66,6 +66,8 @@ def parse_arguments(arguments):
     parser.add_argument("--cpus", type=int, default=1,
                         help="processors of a guest, as QEMU's -smp (default: %(default)s)")
     parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
+    parser.add_argument("--ethernet", action="store_true",
+                        help="guests have the RNICs' Ethernet interfaces, node N with 10.101.(N / 256).(N %% 256)")
     parser.add_argument("--boot-seconds", type=float,
                         help="time limit until guests have booted (default: 60, in synchronised time 300)")
     parser.add_argument("--run-seconds", type=float,
@@ -126,6 +128,7 @@ def settings_from(options):
         memory=options.memory,
         cpus=options.cpus,
         iommu=options.iommu,
+        ethernet=options.ethernet,
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
         sim_arguments=("--profile", profile, *topology, *window_bar,

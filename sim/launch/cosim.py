@@ -53,6 +53,7 @@ class Settings:
     memory: str = guest.DEFAULT_MEMORY
     cpus: int = 1  # of each guest
     iommu: bool = False
+    ethernet: bool = False  # the guests have the RNICs' Ethernet interfaces, with addresses
     sync: object = None  # a sync_time.Sync: guests and simulator in one time
     sim_arguments: tuple = ("--profile", "dc-25g")
     sim_seconds: float = 20
@@ -113,7 +114,7 @@ class CoSim:
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
                 self._command(node).replace("{node}", str(node)), settings.accelerator,
-                self._channel(node, passed), settings.kernel_arguments, settings.memory,
+                self._channel(node, passed), self._kernel_arguments(node), settings.memory,
                 settings.cpus, settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
             self._guests.append(children.start(command, console.path, passed,
@@ -125,6 +126,10 @@ class CoSim:
         settings = self._settings
         idle = settings.idle_command and node not in settings.pair
         return settings.idle_command if idle else settings.command
+
+    def _kernel_arguments(self, node):
+        ethernet = guest.ethernet_arguments(node) if self._settings.ethernet else ""
+        return self._settings.kernel_arguments + ethernet
 
     def _other(self, node):
         """The guest whose second serial port is joined to that of `node`, or None."""
