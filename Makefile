@@ -21,7 +21,7 @@ GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
-GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
+GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
