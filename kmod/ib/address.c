@@ -66,31 +66,43 @@ static void exrnic_ib_fill_ipv4(struct iphdr *header, const struct ib_global_rou
 	header->check = ip_fast_csum((u8 *)header, header->ihl);
 }
 
+static int exrnic_ib_tell_ah(const struct exrnic_ib_ah *ah, struct ib_udata *udata)
+{
+	struct exrnic_ib_create_ah_resp answer = {
+		.destination_low = lower_32_bits(ah->destination),
+		.destination_high = upper_32_bits(ah->destination),
+		.is_group = ah->is_group,
+	};
+
+	memcpy(answer.grh, ah->grh, sizeof(answer.grh));
+	return exrnic_ib_tell(udata, &answer, sizeof(answer));
+}
+
 int exrnic_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	const struct rdma_ah_attr *attr = init->ah_attr;
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
-	struct exrnic_ib_create_ah_resp *to = &exrnic_ib_ah(ibah)->to;
+	struct exrnic_ib_ah *ah = exrnic_ib_ah(ibah);
 	u32 node;
 	int err;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
 		return -EINVAL;
-	BUILD_BUG_ON(sizeof(to->grh) != EXRNIC_GRH_BYTES || sizeof(struct ib_grh) != EXRNIC_GRH_BYTES);
+	BUILD_BUG_ON(sizeof(struct ib_grh) != EXRNIC_GRH_BYTES);
 	if (rdma_gid_attr_network_type(route->sgid_attr) == RDMA_NETWORK_IPV4)
-		exrnic_ib_fill_ipv4((struct iphdr *)(to->grh + sizeof(to->grh) - sizeof(struct iphdr)), route);
+		exrnic_ib_fill_ipv4((struct iphdr *)(ah->grh + sizeof(ah->grh) - sizeof(struct iphdr)), route);
 	else
-		exrnic_ib_fill_grh((struct ib_grh *)to->grh, route);
+		exrnic_ib_fill_grh((struct ib_grh *)ah->grh, route);
 	if (rdma_is_multicast_addr((struct in6_addr *)route->dgid.raw)) {
-		to->is_group = true;
-		to->destination = EXRNIC_GROUP_QPN + exrnic_ib_group_of(&route->dgid);
+		ah->is_group = true;
+		ah->destination = EXRNIC_GROUP_QPN + exrnic_ib_group_of(&route->dgid);
 	} else {
 		err = exrnic_ib_node_of(ibah->device, attr->roce.dmac, &node);
 		if (err)
 			return err;
-		to->destination = (u64)node << EXRNIC_DATAGRAM_NODE_SHIFT;
+		ah->destination = (u64)node << EXRNIC_DATAGRAM_NODE_SHIFT;
 	}
-	return udata ? exrnic_ib_tell(udata, to, sizeof(*to)) : 0;
+	return udata ? exrnic_ib_tell_ah(ah, udata) : 0;
 }
 
 int exrnic_ib_destroy_ah(struct ib_ah *ibah, u32 flags)

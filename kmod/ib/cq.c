@@ -4,14 +4,6 @@
 
 #include "ib.h"
 
-/* The device is told of what was taken by quarters: so the ring holds fewer than it has entries. */
-static u32 exrnic_ib_cq_log(u32 entries)
-{
-	u32 log = max_t(u32, ilog2(roundup_pow_of_two(entries)), EXRNIC_RING_LOG_MIN);
-
-	return exrnic_cq_capacity(BIT(log)) < entries ? log + 1 : log;
-}
-
 static bool exrnic_ib_cq_fired(struct exrnic_cq *cq)
 {
 	struct ib_cq *ibcq = &container_of(cq, struct exrnic_ib_cq, cq)->ibcq;
@@ -50,7 +42,7 @@ static int exrnic_ib_cq_user_ring(struct exrnic_ib_cq *cq, struct ib_udata *udat
 
 static int exrnic_ib_cq_kernel_ring(struct exrnic_ib_cq *cq, u32 entries, u32 *log)
 {
-	*log = exrnic_ib_cq_log(entries);
+	*log = ilog2(exrnic_cq_ring_for(entries));
 	return exrnic_ib_memory_alloc(cq->ibcq.device, &cq->ring, sizeof(struct exrnic_cqe) << *log);
 }
 

@@ -116,7 +116,9 @@ struct exrnic_ib_mr {
 
 struct exrnic_ib_ah {
 	struct ib_ah ibah;
-	struct exrnic_ib_create_ah_resp to;
+	u64 destination;		/* these as in struct exrnic_ib_create_ah_resp */
+	bool is_group;
+	u8 grh[EXRNIC_GRH_BYTES];
 };
 
 #define EXRNIC_IB_CONVERT(name, member)							\

@@ -144,7 +144,7 @@ static int exrnic_ib_put_datagram(struct exrnic_ib_qp *qp, const struct ib_send_
 {
 	const u32 slot = exrnic_ring_slot(&qp->sq.path.ring, exrnic_ring_posted(&qp->sq.path.ring));
 	const struct ib_ud_wr *ud = ud_wr(wr);
-	const struct exrnic_ib_create_ah_resp *to = &exrnic_ib_ah(ud->ah)->to;
+	const struct exrnic_ib_ah *ah = exrnic_ib_ah(ud->ah);
 	u8 *header = qp->headers.address + slot * EXRNIC_IB_HEADER_BYTES;
 	const struct ib_sge element = {
 		.addr = (uintptr_t)header,
@@ -155,16 +155,16 @@ static int exrnic_ib_put_datagram(struct exrnic_ib_qp *qp, const struct ib_send_
 
 	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
 		return -EINVAL;
-	work->head.remote_to = cpu_to_le64(to->destination + (to->is_group ? 0 : ud->remote_qpn));
+	work->head.remote_to = cpu_to_le64(ah->destination + (ah->is_group ? 0 : ud->remote_qpn));
 	work->head.remote_stag = cpu_to_le32(ud->remote_qkey);
-	memcpy(header, to->grh, sizeof(to->grh));
+	memcpy(header, ah->grh, sizeof(ah->grh));
 	slots = exrnic_ib_put_elements(work, 0, &element, 1, qp->sq.elements);
 	if (slots < 0)
 		return slots;
 	if (!(wr->send_flags & IB_SEND_INLINE)) {
 		slots = exrnic_ib_put_elements(work, 1, wr->sg_list, wr->num_sge, qp->sq.elements);
 	} else {
-		length = exrnic_ib_gather(header + sizeof(to->grh), wr, qp->sq.inline_bytes);
+		length = exrnic_ib_gather(header + sizeof(ah->grh), wr, qp->sq.inline_bytes);
 		if (length < 0)
 			return length;
 		work->head.length = cpu_to_le32(EXRNIC_GRH_BYTES + length);

@@ -43,14 +43,18 @@ static bool exrnic_ib_has_headers(const struct exrnic_ib_qp *qp)
 	return qp->service == EXRNIC_SERVICE_UD;
 }
 
-/* How large a queue is that holds so many work requests of this kind. */
+/* How large a queue is that holds so many work requests of this kind; none: a small one. */
 static int exrnic_ib_queue_shape(struct exrnic_ib_queue *queue, u32 requests, u32 elements, u32 inline_bytes)
 {
-	const u32 each = max(exrnic_slots_for_elements(elements), exrnic_slots_for_bytes(inline_bytes));
+	struct exrnic_queue_shape shape = {
+		.wrs = max(requests, 1u),
+		.elements = elements,
+		.inline_bytes = inline_bytes,
+	};
 
-	if (requests > BIT(EXRNIC_SQ_LOG_MAX) / each)
+	if (!exrnic_shape_grant(&shape, BIT(EXRNIC_SQ_LOG_MAX)))
 		return -EINVAL;
-	queue->log_slots = max_t(u32, order_base_2(max(requests, 1u) * each), EXRNIC_RING_LOG_MIN);
+	queue->log_slots = ilog2(shape.slots);
 	queue->elements = elements;
 	queue->inline_bytes = inline_bytes;
 	return 0;

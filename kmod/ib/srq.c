@@ -43,7 +43,7 @@ static int exrnic_ib_srq_kernel_ring(struct exrnic_ib_srq *srq, u32 slots, u32 *
 {
 	int err;
 
-	*log = max_t(u32, ilog2(roundup_pow_of_two(slots)), EXRNIC_RING_LOG_MIN);
+	*log = ilog2(exrnic_ring_size(slots));
 	srq->path.wr_ids = kvcalloc(EXRNIC_SHARED_INDICES, sizeof(*srq->path.wr_ids), GFP_KERNEL);
 	srq->path.busy = kvzalloc(EXRNIC_SHARED_INDICES, GFP_KERNEL);
 	err = srq->path.wr_ids && srq->path.busy
