@@ -71,7 +71,7 @@ static void exrnic_uqp_use_parts(struct exrnic_uqp *qp, int users)
 		qp->srq->users += users;
 }
 
-static void exrnic_uqp_failed(struct exrnic_qp *qp)
+static void exrnic_uqp_failed(struct exrnic_qp *qp, u32 cause)
 {
 	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->error);
 }

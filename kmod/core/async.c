@@ -15,12 +15,12 @@
 #define EXRNIC_ASYNC_PAUSE	1	/* jiffies */
 #define EXRNIC_ASYNC_ENTRIES	256
 
-static void exrnic_async_tell_qp(struct exrnic_device *edev, u32 number)
+static void exrnic_async_tell_qp(struct exrnic_device *edev, u32 number, u32 cause)
 {
 	struct exrnic_qp *qp = xa_load(&edev->qps, number);
 
 	if (qp)
-		qp->failed(qp);
+		qp->failed(qp, cause);
 }
 
 static void exrnic_async_tell_last_wqe(struct exrnic_device *edev, u32 number)
@@ -61,7 +61,7 @@ static void exrnic_async_tell(struct exrnic_device *edev, const struct exrnic_eq
 
 	switch (eqe->event_type) {
 	case EXRNIC_EQE_TYPE_QP_ERROR:
-		exrnic_async_tell_qp(edev, number);
+		exrnic_async_tell_qp(edev, number, le32_to_cpu(eqe->detail));
 		break;
 	case EXRNIC_EQE_TYPE_LAST_WQE:
 		exrnic_async_tell_last_wqe(edev, number);

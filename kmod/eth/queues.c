@@ -109,7 +109,7 @@ static void exrnic_eth_cq_destroy(struct exrnic_eth *eth)
 
 /* ---- The queue pair */
 
-static void exrnic_eth_failed(struct exrnic_qp *qp)
+static void exrnic_eth_failed(struct exrnic_qp *qp, u32 cause)
 {
 	exrnic_eth_break(container_of(qp, struct exrnic_eth, queues.qp));
 }

@@ -254,9 +254,28 @@ static bool exrnic_ib_translate(struct exrnic_ib_cq *cq, const struct exrnic_cqe
 	if (wc->opcode != IB_WC_RECV)
 		return true;
 	exrnic_ib_receive(wc, cqe);
+	if (exrnic_ib_qp(wc->qp)->buffers && !cqe->status)
+		wc->vendor_err = le16_to_cpu(cqe->wqe_index);
 	if (cqe->flags & EXRNIC_CQE_FLAGS_WRITTEN)
 		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
 	return true;
+}
+
+/* Of the general services; until then vendor_err tells which receive it was. */
+static void exrnic_ib_check_sources(struct ib_wc *wcs, int count)
+{
+	struct exrnic_ib_qp *qp;
+	u32 slot;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		qp = exrnic_ib_qp(wcs[i].qp);
+		if (!qp->buffers || wcs[i].opcode != IB_WC_RECV || wcs[i].status)
+			continue;
+		slot = exrnic_ring_slot(&qp->rq.path.ring, wcs[i].vendor_err);
+		wcs[i].vendor_err = 0;
+		exrnic_ib_check_source(qp, &wcs[i], qp->buffers[slot]);
+	}
 }
 
 int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
@@ -276,5 +295,6 @@ int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
 	}
 	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(ibcq->device)->user_page, cq->path.num_entries);
 	spin_unlock_irqrestore(&cq->lock, irq);
+	exrnic_ib_check_sources(wcs, taken);
 	return taken;
 }

@@ -37,6 +37,7 @@ struct exrnic_ib_device {
 	/* From which kernel users ring doorbells. */
 	u32 page;
 	struct exrnic_user_page user_page;
+	atomic64_t forged;		/* MADs in another node's name */
 };
 
 struct exrnic_ib_ucontext {
@@ -98,6 +99,7 @@ struct exrnic_ib_qp {
 	struct exrnic_ib_queue rq;
 	struct exrnic_ib_memory headers;	/* of UD: see exrnic-abi.h */
 	struct exrnic_mr headers_mr;
+	u64 *buffers;				/* of the general services: of each slot of rq */
 	bool signal_all;
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;			/* what the device does not keep */
@@ -162,6 +164,11 @@ void exrnic_ib_mac_of(u32 node, u8 *mac);
 u32 exrnic_ib_group_of(const union ib_gid *mgid);
 int exrnic_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int exrnic_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/* ---- source.c */
+
+/* Of a receive of the general services, whose first element is at that bus address. With interrupts on. */
+void exrnic_ib_check_source(struct exrnic_ib_qp *qp, struct ib_wc *wc, u64 buffer);
 
 /* ---- context.c */
 

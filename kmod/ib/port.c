@@ -36,7 +36,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_rd_atom = EXRNIC_MAX_READS;
 	attr->max_qp_init_rd_atom = EXRNIC_MAX_READS;
 	attr->max_res_rd_atom = limits->read_pool;
-	attr->atomic_cap = exrnic_device_firmware_runs(dev->edev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
+	attr->atomic_cap = exrnic_device_has_atomics(dev->edev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 	attr->max_mcast_grp = EXRNIC_MAX_ATTACHED;
 	attr->max_mcast_qp_attach = EXRNIC_MAX_ATTACHED;
 	attr->max_total_mcast_qp_attach = EXRNIC_MAX_ATTACHED;
@@ -117,9 +117,11 @@ void exrnic_ib_get_dev_fw_str(struct ib_device *ibdev, char *text)
 	snprintf(text, IB_FW_VERSION_NAME_MAX, "%u", exrnic_ib_device(ibdev)->identity.abi_version);
 }
 
-/* ---- Counters: those of the core, under their names in the data sheet */
+/* ---- Counters: those of the core, under their names in the data sheet, and the driver's own */
 
-static struct rdma_stat_desc exrnic_ib_stats[EXRNIC_COUNTERS];
+enum { EXRNIC_IB_FORGED = EXRNIC_COUNTERS, EXRNIC_IB_COUNTERS };
+
+static struct rdma_stat_desc exrnic_ib_stats[EXRNIC_IB_COUNTERS];
 
 struct rdma_hw_stats *exrnic_ib_alloc_hw_device_stats(struct ib_device *ibdev)
 {
@@ -129,7 +131,8 @@ struct rdma_hw_stats *exrnic_ib_alloc_hw_device_stats(struct ib_device *ibdev)
 	BUILD_BUG_ON(ARRAY_SIZE(names) != EXRNIC_COUNTERS);
 	for (i = 0; i < EXRNIC_COUNTERS; i++)
 		exrnic_ib_stats[i].name = names[i];
-	return rdma_alloc_hw_stats_struct(exrnic_ib_stats, EXRNIC_COUNTERS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	exrnic_ib_stats[EXRNIC_IB_FORGED].name = "forged_mads";
+	return rdma_alloc_hw_stats_struct(exrnic_ib_stats, EXRNIC_IB_COUNTERS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 int exrnic_ib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
@@ -138,5 +141,6 @@ int exrnic_ib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	for (i = 0; i < EXRNIC_COUNTERS; i++)
 		stats->value[i] = exrnic_device_counter(exrnic_ib_edev(ibdev), i);
-	return EXRNIC_COUNTERS;
+	stats->value[EXRNIC_IB_FORGED] = atomic64_read(&exrnic_ib_device(ibdev)->forged);
+	return EXRNIC_IB_COUNTERS;
 }

@@ -287,6 +287,9 @@ int exrnic_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const s
 		} else if (!exrnic_work_queue_has_room(queue, slots)) {
 			err = -ENOMEM;
 		} else {
+			if (qp->buffers && wr->num_sge)
+				qp->buffers[exrnic_ring_slot(&queue->ring, exrnic_ring_posted(&queue->ring))] =
+					wr->sg_list[0].addr;
 			exrnic_work_queue_put(queue, &work, slots, wr->wr_id);
 			put = true;
 		}

@@ -84,6 +84,7 @@ static void exrnic_ib_qp_free_memory(struct exrnic_ib_qp *qp)
 {
 	struct ib_device *ibdev = qp->ibqp.device;
 
+	kvfree(qp->buffers);
 	exrnic_ib_memory_free(ibdev, &qp->headers);
 	exrnic_ib_queue_free(ibdev, &qp->rq);
 	exrnic_ib_queue_free(ibdev, &qp->sq);
@@ -103,6 +104,10 @@ static int exrnic_ib_qp_alloc_memory(struct exrnic_ib_qp *qp)
 		err = exrnic_ib_queue_alloc(ibdev, &qp->rq, EXRNIC_DOORBELL_RQ);
 	if (!err && exrnic_ib_has_headers(qp))
 		err = exrnic_ib_memory_alloc(ibdev, &qp->headers, exrnic_ib_headers_bytes(qp));
+	if (!err && qp->ibqp.qp_type == IB_QPT_GSI) {
+		qp->buffers = kvcalloc(BIT(qp->rq.log_slots), sizeof(*qp->buffers), GFP_KERNEL);
+		err = qp->buffers ? 0 : -ENOMEM;
+	}
 	if (err)
 		exrnic_ib_qp_free_memory(qp);
 	return err;
@@ -143,12 +148,24 @@ static void exrnic_ib_qp_raise(struct exrnic_ib_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
-static void exrnic_ib_qp_failed(struct exrnic_qp *core)
+/* What a completion tells is no event of verbs. */
+static void exrnic_ib_qp_failed(struct exrnic_qp *core, u32 cause)
 {
 	struct exrnic_ib_qp *qp = container_of(core, struct exrnic_ib_qp, qp);
 
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
-	exrnic_ib_qp_raise(qp, IB_EVENT_QP_FATAL);
+	switch (cause) {
+	case EXRNIC_QP_CAUSE_WORK_REQUEST:
+	case EXRNIC_QP_CAUSE_NO_ANSWER:
+	case EXRNIC_QP_CAUSE_NO_RECEIVE:
+	case EXRNIC_QP_CAUSE_PEER:
+		break;
+	case EXRNIC_QP_CAUSE_REQUEST:
+		exrnic_ib_qp_raise(qp, IB_EVENT_QP_ACCESS_ERR);
+		break;
+	default:
+		exrnic_ib_qp_raise(qp, IB_EVENT_QP_FATAL);
+	}
 }
 
 static void exrnic_ib_qp_emptied(struct exrnic_qp *core)
@@ -274,6 +291,7 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	qp->state = IB_QPS_RESET;
 	/* The core sets it behind this, and what is below asks for it. */
 	ibqp->srq = init->srq;
+	ibqp->qp_type = init->qp_type;
 	qp->qp.failed = exrnic_ib_qp_failed;
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;

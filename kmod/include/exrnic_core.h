@@ -195,8 +195,8 @@ void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 
 /* -ENODEV: it does not answer. Neither of them sleeps. */
 int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
 int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */
-/* Atomics are its business: it may start, or fail, at any time. Does not sleep. */
-bool exrnic_device_firmware_runs(const struct exrnic_device *edev);
+/* Of peers: firmware does them, which may start, or fail, at any time; a device without a processor itself. Does not sleep. */
+bool exrnic_device_has_atomics(const struct exrnic_device *edev);
 /* One of enum exrnic_counter; U64_MAX: the device does not answer. */
 u64 exrnic_device_counter(struct exrnic_device *edev, unsigned int index);
 
@@ -374,7 +374,7 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
 
 /**
  * struct exrnic_qp - a queue pair
- * @failed:	by its owner: went to ERROR, not by exrnic_qp_modify(). A thread's context; may be of a life that a
+ * @failed:	by its owner: went to ERROR, not by exrnic_qp_modify(); cause: enum exrnic_qp_cause. A thread's context; may be of a life that a
  *		reset has ended
  * @last_wqe:	by its owner, or NULL: in ERROR, it holds no receive of a shared receive queue any more. A thread's context;
  *		not once its end has begun
@@ -382,7 +382,7 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
  * @qpn:	its number
  */
 struct exrnic_qp {
-	void (*failed)(struct exrnic_qp *qp);
+	void (*failed)(struct exrnic_qp *qp, u32 cause);
 	void (*last_wqe)(struct exrnic_qp *qp);
 	void (*drained)(struct exrnic_qp *qp);
 	u32 qpn;

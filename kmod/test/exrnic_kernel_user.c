@@ -150,7 +150,7 @@ static void overran(struct exrnic_cq *cq)
 	failed("the completion queue has overrun", -EIO);
 }
 
-static void broke(struct exrnic_qp *qp)
+static void broke(struct exrnic_qp *qp, u32 cause)
 {
 	failed("the queue pair has failed", -EIO);
 }
