@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the kernel module in a folder of its own: tools/kbuild.sh FOLDER [KBUILD-ARGUMENT...]
-# makes FOLDER/kmod/exrnic.ko and exrnic_cdev.ko against the headers in KDIR; with EXRNIC_TESTS=m also
+# makes FOLDER/kmod/exrnic.ko, exrnic_cdev.ko and exrnic_eth.ko against the headers in KDIR; with EXRNIC_TESTS=m also
 # test/exrnic_kernel_user.ko.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -174,7 +174,7 @@ static void exrnic_eth_get_stats64(struct net_device *netdev, struct rtnl_link_s
 	stats->rx_length_errors = READ_ONCE(counters->rx_malformed);
 	stats->rx_missed_errors = READ_ONCE(counters->rx_incomplete);
 	stats->rx_errors = READ_ONCE(counters->rx_errors) + READ_ONCE(counters->rx_forged) +
-			   stats->rx_length_errors + stats->rx_missed_errors;
+			   stats->rx_length_errors;
 	stats->rx_dropped = READ_ONCE(counters->rx_no_memory);
 	stats->tx_packets = READ_ONCE(counters->tx_packets);
 	stats->tx_bytes = READ_ONCE(counters->tx_bytes);

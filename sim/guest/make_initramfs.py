@@ -59,7 +59,7 @@ def main():
     parser.add_argument("--busybox", type=pathlib.Path, default="/bin/busybox",
                         help="a statically linked one (default: %(default)s)")
     parser.add_argument("--module", type=pathlib.Path, action="append", required=True,
-                        help="exrnic.ko, exrnic_cdev.ko; given again for each")
+                        help="exrnic.ko, exrnic_cdev.ko, exrnic_eth.ko; given again for each")
     parser.add_argument("--firmware", type=pathlib.Path, action="append", default=[],
                         help="a file for /lib/firmware/exrnic of the guest; may be given again")
     parser.add_argument("programs", type=pathlib.Path, nargs="*",

@@ -28,9 +28,11 @@ statistic() {
 	cat "/sys/class/net/$interface/statistics/$1"
 }
 
-nothing_was_dropped() {
+# Whoever is slow may miss datagrams, and is told; else nothing is lost.
+nothing_was_wrong() {
+	grep . /sys/class/net/"$interface"/statistics/* | grep -v ':0$'
 	for name in rx_errors rx_dropped tx_errors tx_dropped; do
-		[ "$(statistic $name)" = 0 ] || { echo "$name: $(statistic $name)"; exit 1; }
+		[ "$(statistic $name)" = 0 ] || exit 1
 	done
 }
 
@@ -49,7 +51,7 @@ talk() {
 	tcp 10.101.0.0
 	ping -c 2 -s 8900 "$ipv4"
 	meet
-	nothing_was_dropped
+	nothing_was_wrong
 }
 
 lossy() {

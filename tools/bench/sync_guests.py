@@ -11,6 +11,8 @@ of its pages, and the round trip of 8 bytes, of programs that poll and of progra
 time of all processes, which other load of the machine disturbs less, also of QEMU's -icount alone. The work is a guest's whole
 life ("life"), or text and checksums after the boot ("compute"). Each is the least of three launches, which take turns. With --profile only what is measured
 for each profile, for that one: one launch.
+`eth.tcp_gbps`, `eth.tcp_ratio`: what a program receives by TCP over the RNICs' Ethernet interfaces, and how much of the line that
+is, for two profiles; with the RNIC's MTU as after reset and frames of 9000 bytes, and with the largest MTU.
 """
 
 import argparse
@@ -45,6 +47,10 @@ _NAMES = {("mmio.user_ns", None): "sync.user_ns", ("mmio.ioctl_ns", None): "sync
           ("pbl.ratio_percent", _SIZE): "sync.pbl_ratio_percent"}
 _UNITS = {"ns": "ns", "us": "us", "percent": "%"}
 
+# By profile: bytes that TCP carries. By the RNIC's MTU: that of the interface.
+_TCP_BYTES = {"expether-gbe": 4_000_000, "dc-25g": 16_000_000}
+_ETHERNET_MTU = {1024: 9000, 4096: 4082}
+
 # A row without figures, as the launcher sees it when it is printed.
 _NOW = "echo @exrnic {}"
 _COMPUTE = f"{_NOW}; seq 1 60000 | sha256sum; dd if=/dev/zero bs=64k count=80 | md5sum; {_NOW}"
@@ -67,7 +73,7 @@ def _cpu_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def launch(options, name, profile, guests, command, sync):
+def launch(options, name, profile, guests, command, sync, **more):
     """Returns the rows of one launch, in the order of the guests, each with the wall time at which it came."""
     print(f"bench: {name}, {profile}", file=sys.stderr, flush=True)
     rows = [[] for _ in range(guests)]
@@ -76,7 +82,7 @@ def launch(options, name, profile, guests, command, sync):
         sim=options.sim.resolve(), qemu=options.qemu, kernel=options.kernel,
         initramfs=options.initramfs.resolve(), command=command, guests=guests, sync=sync,
         sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=600,
-        run_seconds=600)
+        run_seconds=600, **more)
     cosim.CoSim(settings, lambda node, row: rows[node].append((time.monotonic(), row)),
                 lambda text: None).run()
     return [row for rows_of_one in rows for row in rows_of_one]
@@ -98,6 +104,23 @@ def figures_of(options, profile):
     if len(found) != len(_NAMES) + 2:
         raise LaunchError(f"the guests did not print all figures, but {rows}")
     return found
+
+
+def tcp_gbps(options, profile, mtu):
+    """Of one connection that sends in one direction."""
+    command = (f"ip link set eth0 mtu {_ETHERNET_MTU[mtu]} && if [ {{node}} = 0 ]; then exrnic-tcp --listen; "
+               f"else exrnic-tcp --to 10.101.0.0 --send {_TCP_BYTES[profile]}; fi")
+    rows = launch(options, f"TCP in synchronised time, MTU {mtu}", profile, 2, command,
+                  synchronised(options, profile), ethernet=True, kernel_arguments=f"exrnic.mtu={mtu}")
+    found = [row["gbit_per_s"] for _, row in rows if "gbit_per_s" in row]
+    if len(found) != 1:
+        raise LaunchError(f"the guests did not print one figure, but {rows}")
+    return found[0]
+
+
+def line_mbps(profile):
+    text = (_CLONE / f"sim/profile/profiles/{profile}.json").read_text()
+    return json.loads(text)["ethernet"]["megabits_per_second"]
 
 
 def identical_runs(options, first):
@@ -140,6 +163,12 @@ def measure(options):
             add(name, value, _UNITS[name.rpartition("_")[2]], clock="simulated", profile=profile)
         if profile == _PROFILES[0] and not options.profile:
             add("sync.identical_runs", identical_runs(options, figures), "runs", of=_RUNS)
+    for profile in _TCP_BYTES:
+        for mtu in _ETHERNET_MTU if options.profile in (None, profile) else ():
+            gbps = tcp_gbps(options, profile, mtu)
+            keys = {"clock": "simulated", "profile": profile, "mtu": mtu}
+            add("eth.tcp_gbps", gbps, "Gbit/s", **keys)
+            add("eth.tcp_ratio", gbps * 1000 / line_mbps(profile), "ratio", **keys)
     for guests in () if options.profile else (1, 2):
         for name, value, keys in slowdowns(options, guests):
             add(name, value, "x", clock="wall" if name == "sync.slowdown" else "cpu", guests=guests,
@@ -173,8 +202,8 @@ def main():
         return 1
     options.results.write_text(json.dumps(rows, indent=1) + "\n")
     for row in rows:
-        if row["name"].startswith("sync."):
-            keys = [str(row[key]) for key in ("profile", "guests", "work", "of") if key in row]
+        if row["name"].startswith(("sync.", "eth.")):
+            keys = [str(row[key]) for key in ("profile", "mtu", "guests", "work", "of") if key in row]
             print(f"  {row['name']:<24}{row['value']:>12.3f} {row['unit']:<5} {', '.join(keys)}")
     return 0
 

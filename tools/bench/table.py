@@ -25,7 +25,7 @@ PAPERS = {
     ("msg.rtt_us", "rhinet2", 8): (16, "RHiNET-2: smallest message of PMv2"),
 }
 
-SYNCHRONISED = "sync."  # printed by sync_guests.py
+SYNCHRONISED = ("sync.", "eth.")  # printed by sync_guests.py
 NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
 CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"), ("uc", "UC SEND"),
             ("ud", "UD SEND"))
