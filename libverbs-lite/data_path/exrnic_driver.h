@@ -15,8 +15,8 @@
 #include "exrnic_hw.h"
 
 /*
- * From here on numbers of queue pairs are handed out. Verbs reserve those below for management: that
- * of the general services, and EXRNIC_ETHERNET_QPN. Kernel users may ask for these.
+ * From here on numbers of queue pairs are handed out. Verbs reserve those below for management:
+ * that of the general services, and EXRNIC_ETHERNET_QPN. Kernel users may ask for these.
  */
 #define EXRNIC_QPN_MIN 2
 #define EXRNIC_QPN_GSI 1

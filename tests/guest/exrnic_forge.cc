@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-forge: what others may try against the Ethernet interface of a node. All of it is sent; that
-// none of it is taken for a frame is for the guest that it is sent to, which counts it:
+// exrnic-forge: what others may try against the Ethernet interface of a node. All of it is sent;
+// none of it is to be taken for a frame. The guest there counts it:
 //
-//   rx_errors of the interface   4: two datagrams of a queue pair of this program that has the interfaces'
-//                                Q_Key, and two frames that say to be of another node
-//   BAD_QKEY of the RNIC         2: datagrams by the same names, of a process without privilege
+//   rx_errors of the interface  4: two datagrams of a queue pair of this program that has the
+//                               interfaces' Q_Key, and two frames that say to be of another node
+//   BAD_QKEY of the RNIC        2: datagrams by the same names, of a process without privilege
 #include <fmt/format.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>

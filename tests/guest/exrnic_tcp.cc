@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-tcp: TCP between two guests, in both directions at once, with bytes that are checked. Each end
-// says how many it sends, and prints a row of what it has received and how fast.
+// exrnic-tcp: TCP between two guests, in both directions at once, with bytes that are checked. Each
+// end says how many it sends, and prints a row of what it has received and how fast.
 //
 //   exrnic-tcp --listen --send 0            one end
 //   exrnic-tcp --to ADDRESS --send 8000000  the other one
@@ -136,8 +136,7 @@ void send_pattern(int fd, const std::vector<uint8_t>& pattern, uint64_t count) {
 uint64_t receive_count(int fd) {
   uint64_t count = 0;
   auto* at = reinterpret_cast<uint8_t*>(&count);
-  for (size_t done = 0; done < sizeof(count);)
-    done += receive(fd, at + done, sizeof(count) - done);
+  for (size_t done = 0; done < sizeof(count);) done += receive(fd, at + done, sizeof(count) - done);
   return count;
 }
 
