@@ -20,6 +20,7 @@ import cosim
 from errors import LaunchError
 import fakes
 import found
+import guest
 import push_report
 import records
 
@@ -106,6 +107,20 @@ class Outcome(LaunchCase):
                 'echo "heard $word"; test "$word" = "from-$((1-node))" || exit 5\n')
         self.run_it(GOOD_SIM, fakes.BOOT + talk + fakes.end(0))
 
+
+    def test_with_ethernet_each_guest_hears_its_addresses_and_else_none(self):
+        note = 'echo "$*" > guest$node\n'
+        for ethernet in (True, False):
+            self.run_it(GOOD_SIM, note + GOOD_GUEST, ethernet=ethernet)
+            for node in (0, 1):
+                said = (self.directory / f"guest{node}").read_text()
+                self.assertEqual(f" exrnic.ipv4=10.101.0.{node}/8 " in said, ethernet)
+                self.assertEqual(f" exrnic.ipv6=fd45:5852:4943::101:{node}/64 " in said, ethernet)
+
+    def test_no_two_nodes_have_an_address(self):
+        every = {guest.ethernet_arguments(node) for node in range(1 << 16)}
+        self.assertEqual(len(every), 1 << 16)
+        self.assertIn(" exrnic.ipv4=10.101.1.44/8 exrnic.ipv6=fd45:5852:4943::101:12c/64", every)
 
     def test_with_three_guests_the_pair_shares_the_channel_and_the_third_idles(self):
         talk = ('for a in "$@"; do case $a in socket,id=channel,fd=*) fd=${a##*=};; esac; done\n'
