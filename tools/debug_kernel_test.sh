@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 OUT=build/debug-kernel
-ALL=(failing-allocations kmod-test verbs-test push)
+ALL=(failing-allocations kmod-test verbs-test push ethernet)
 
 for part in common apt kernel debug_kernel; do
   # shellcheck source=/dev/null
@@ -76,6 +76,8 @@ main() {
   in_guests verbs-test "exrnic-guest-test --node {node} --oob /dev/ttyS1" \
     --sim-argument=--core --sim-argument=ref
   in_guests push "exrnic-push --node {node} --oob /dev/ttyS1"
+  in_guests ethernet "ethernet.sh {node} talk && ethernet.sh {node} reload" --ethernet \
+    --sim-argument=--core --sim-argument=ref
   echo "debug kernel: no report"
 }
 
