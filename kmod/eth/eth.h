@@ -48,7 +48,7 @@
 	DO(tx_bytes) \
 	DO(tx_datagrams) \
 	DO(tx_unknown)		/* to an address that is no node's */ \
-	DO(tx_too_long) \
+	DO(tx_malformed)	/* too short or too long */ \
 	DO(tx_errors) \
 	DO(tx_stopped)		/* the send queue was full */ \
 	DO(group_failures)	/* the device's table of attachments is full */ \

@@ -179,7 +179,7 @@ static void exrnic_eth_get_stats64(struct net_device *netdev, struct rtnl_link_s
 	stats->tx_packets = READ_ONCE(counters->tx_packets);
 	stats->tx_bytes = READ_ONCE(counters->tx_bytes);
 	stats->tx_errors = READ_ONCE(counters->tx_errors);
-	stats->tx_dropped = READ_ONCE(counters->tx_unknown) + READ_ONCE(counters->tx_too_long);
+	stats->tx_dropped = READ_ONCE(counters->tx_unknown) + READ_ONCE(counters->tx_malformed);
 }
 
 static const struct net_device_ops exrnic_eth_netdev_ops = {
@@ -217,7 +217,7 @@ static void exrnic_eth_end(struct exrnic_client *client)
 	rtnl_unlock();
 }
 
-/* Of a device that is cut off nothing is under way that would be late: it has no carrier. */
+/* A device that is cut off has no carrier: so nobody waits for what it was to send. */
 static void exrnic_eth_notice(struct exrnic_client *client, u32 notices)
 {
 	struct exrnic_eth *eth = container_of(client, struct exrnic_eth, client);

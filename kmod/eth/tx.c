@@ -26,7 +26,7 @@ static bool exrnic_eth_tx_destination(const struct exrnic_eth *eth, const u8 *ad
 	       node < exrnic_device_limits(eth->edev)->node;
 }
 
-/* From that byte on. wr_id: of the last part, which completes for all. */
+/* From that byte on; how many it has. The last part completes for all, and has the packet. */
 static u32 exrnic_eth_tx_part(struct exrnic_eth *eth, struct sk_buff *skb, u32 offset, u64 to)
 {
 	struct exrnic_eth_queues *queues = &eth->queues;
@@ -64,7 +64,7 @@ static void exrnic_eth_tx_post(struct exrnic_eth *eth, struct sk_buff *skb, u64 
 	u32 offset = 0;
 
 	eth->tx_frame++;
-	/* Behind the last part's begin the packet may be anybody's, but nobody is told of it yet. */
+	/* None of it completes before the device is told of it: the packet is there until then. */
 	while (offset < skb->len)
 		offset += exrnic_eth_tx_part(eth, skb, offset, to);
 	eth->counters.tx_packets++;
@@ -105,10 +105,10 @@ netdev_tx_t exrnic_eth_xmit(struct sk_buff *skb, struct net_device *netdev)
 	bool announce;
 	u64 to;
 
+	if (bytes < ETH_HLEN || bytes > EXRNIC_ETHERNET_FRAME_MAX)
+		return exrnic_eth_tx_refuse(eth, skb, &eth->counters.tx_malformed);
 	if (!exrnic_eth_tx_destination(eth, skb->data, &to))
 		return exrnic_eth_tx_refuse(eth, skb, &eth->counters.tx_unknown);
-	if (bytes > EXRNIC_ETHERNET_FRAME_MAX)
-		return exrnic_eth_tx_refuse(eth, skb, &eth->counters.tx_too_long);
 	if (!exrnic_work_queue_has_room(&eth->queues.sq, exrnic_eth_tx_most(eth)))
 		return NETDEV_TX_BUSY;
 	skb_tx_timestamp(skb);
@@ -122,7 +122,7 @@ netdev_tx_t exrnic_eth_xmit(struct sk_buff *skb, struct net_device *netdev)
 
 /* ---- What has been sent */
 
-/* Of the slots up to index, which are ours until the head moves. */
+/* The packets of the slots up to that one, in which nothing is posted until the head moves. */
 static void exrnic_eth_tx_free(struct exrnic_eth *eth, u16 index, int budget)
 {
 	struct exrnic_work_queue *sq = &eth->queues.sq;

@@ -40,7 +40,7 @@ static bool find_netdev(char *name)
 	return exists;
 }
 
-static void load_eth(char *name)
+void load_ethernet(char *name)
 {
 	if (access(MODULE, R_OK))
 		skip("no " MODULE);
@@ -49,7 +49,7 @@ static void load_eth(char *name)
 		give_up(MODULE);
 }
 
-static void unload_eth(void)
+void unload_ethernet(void)
 {
 	char name[IFNAMSIZ];
 
@@ -72,7 +72,7 @@ static int ask(const char *name, unsigned long command, struct ifreq *request)
 	return result;
 }
 
-static int set_up(const char *name, bool up)
+int set_interface_up(const char *name, bool up)
 {
 	struct ifreq request = { 0 };
 
@@ -155,12 +155,12 @@ static void it_gives_back_all_it_takes(void)
 	char name[IFNAMSIZ];
 	unsigned int times;
 
-	load_eth(name);
+	load_ethernet(name);
 	for (times = 0; times <= EXRNIC_USER_PAGES && !has_failed(); times++) {
-		CHECK_ERR(set_up(name, true), 0);
-		CHECK_ERR(set_up(name, false), 0);
+		CHECK_ERR(set_interface_up(name, true), 0);
+		CHECK_ERR(set_interface_up(name, false), 0);
 	}
-	unload_eth();
+	unload_ethernet();
 }
 
 static void it_goes_with_its_module_while_it_is_up(void)
@@ -173,12 +173,12 @@ static void it_goes_with_its_module_while_it_is_up(void)
 	CHECK_ERR(query(fd, &q), 0);
 	snprintf(wanted, sizeof(wanted), "02:45:58:52:%02x:%02x", q.node_id >> 8, q.node_id & 0xff);
 	for (times = 0; times < 3; times++) {
-		load_eth(name);
+		load_ethernet(name);
 		read_attribute(name, "address", text, sizeof(text));
 		CHECK(!strcmp(text, wanted));
-		CHECK_ERR(set_up(name, true), 0);
+		CHECK_ERR(set_interface_up(name, true), 0);
 		CHECK(has_right_carrier(name));
-		unload_eth();
+		unload_ethernet();
 	}
 	/* Files of the device are none of its business. */
 	CHECK_ERR(query(fd, &q), 0);
@@ -189,12 +189,12 @@ static void its_mtu_has_bounds(void)
 {
 	char name[IFNAMSIZ];
 
-	load_eth(name);
+	load_ethernet(name);
 	CHECK_ERR(set_mtu(name, MTU_MIN), 0);
 	CHECK_ERR(set_mtu(name, MTU_MAX), 0);
 	CHECK_ERR(set_mtu(name, MTU_MIN - 1), EINVAL);
 	CHECK_ERR(set_mtu(name, MTU_MAX + 1), EINVAL);
-	unload_eth();
+	unload_ethernet();
 }
 
 /* By a neighbour's announcement, say; to nobody who listens. */
@@ -205,15 +205,15 @@ static void what_it_sends_is_counted(void)
 
 	if (!has_link())
 		skip("no line");
-	load_eth(name);
-	CHECK_ERR(set_up(name, true), 0);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), 0);
 	for (waits = 0; waits < WAITS && !counter(name, "tx_packets"); waits++)
 		usleep(WAIT_US);
 	CHECK(counter(name, "tx_packets") != 0);
 	CHECK(counter(name, "tx_datagrams") >= counter(name, "tx_packets"));
 	CHECK_EQ(counter(name, "tx_errors"), 0);
 	CHECK_EQ(counter(name, "rx_forged"), 0);
-	unload_eth();
+	unload_ethernet();
 }
 
 static void without_room_for_broadcasts_it_stays_down(void)
@@ -229,12 +229,12 @@ static void without_room_for_broadcasts_it_stays_down(void)
 	while (!ioctl(s.fd, EXRNIC_IOCTL_ATTACH_GROUP, &group))
 		group.group++;
 	CHECK_EQ(errno, ENOSPC);
-	load_eth(name);
-	CHECK_ERR(set_up(name, true), ENOSPC);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), ENOSPC);
 	group.group = 1;
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DETACH_GROUP, &group), 0);
-	CHECK_ERR(set_up(name, true), 0);
-	unload_eth();
+	CHECK_ERR(set_interface_up(name, true), 0);
+	unload_ethernet();
 }
 
 static void wait_for_carrier(const char *name)
@@ -251,8 +251,8 @@ static void it_outlives_a_reset(void)
 	char name[IFNAMSIZ], again[IFNAMSIZ], function[64], path[PATH_MAX];
 	unsigned int times;
 
-	load_eth(name);
-	CHECK_ERR(set_up(name, true), 0);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), 0);
 	pci_name(function, sizeof(function));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", function);
 	for (times = 0; times < 3; times++) {
@@ -260,23 +260,23 @@ static void it_outlives_a_reset(void)
 		CHECK(find_netdev(again) && !strcmp(again, name));
 		wait_for_carrier(name);
 	}
-	unload_eth();
+	unload_ethernet();
 }
 
 static void it_goes_with_its_device(void)
 {
 	char name[IFNAMSIZ], function[64];
 
-	load_eth(name);
-	CHECK_ERR(set_up(name, true), 0);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), 0);
 	pci_name(function, sizeof(function));
 	write_file(DRIVER "/unbind", function);
 	CHECK(!find_netdev(name));
 	write_file(DRIVER "/bind", function);
 	CHECK(find_netdev(name));
-	CHECK_ERR(set_up(name, true), 0);
+	CHECK_ERR(set_interface_up(name, true), 0);
 	wait_for_carrier(name);
-	unload_eth();
+	unload_ethernet();
 }
 
 const struct test eth_tests[] = {

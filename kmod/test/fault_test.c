@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -366,6 +367,27 @@ static void probe_fails(void)
 	close(fail_nth);
 }
 
+/* What else hears of an interface may also lack memory, and say nothing. */
+static void ethernet_fails(void)
+{
+	int fail_nth = open_fail_nth(), n = 0, error;
+	char name[IFNAMSIZ];
+	bool fired;
+
+	load_ethernet(name);
+	do {
+		arm(fail_nth, ++n);
+		error = set_interface_up(name, true) ? errno : 0;
+		fired = has_fired(fail_nth);
+		CHECK(!error || (fired && (error == ENOMEM || error == ENOBUFS || error == EFAULT)));
+		CHECK_ERR(set_interface_up(name, false), 0);
+	} while (fired && n < MAX_OF_PROBE && !has_failed());
+	CHECK(!fired);
+	printf("# %d allocations failed in turn\n", n - 1);
+	unload_ethernet();
+	close(fail_nth);
+}
+
 const struct test fault_tests[] = {
 	{ "alloc_pd without memory leaves nothing behind", alloc_pd_fails, 0 },
 	{ "create_cq without memory leaves nothing behind", create_cq_fails, 0 },
@@ -381,5 +403,6 @@ const struct test fault_tests[] = {
 	{ "open without memory leaves nothing behind", open_fails, 0 },
 	{ "mmap of the user page without memory leaves nothing behind", mmap_fails, 0 },
 	{ "a probe without memory leaves nothing behind, and another one works", probe_fails, 600 },
+	{ "an Ethernet interface without memory stays down, and comes up later", ethernet_fails, 600 },
 	{ NULL, NULL, 0 },
 };

@@ -141,6 +141,11 @@ void read_file(const char *path, char *text, size_t size);
 int open_log(void);
 bool log_has(int log, const char *text);
 
+/* The Ethernet driver, by eth_test.c, and the name of its interface; skips the test where there is none. */
+void load_ethernet(char *name);
+void unload_ethernet(void);
+int set_interface_up(const char *name, bool up);
+
 /* Firmware of the on-chip processor, by sysfs: firmware_test.c. */
 #define GOOD_FIRMWARE "exrnic/firmware.bin"
 #define FAULTY_FIRMWARE "exrnic/faulty.bin"	/* asserts when it is queried */
