@@ -20,6 +20,7 @@
 #include "support.h"
 
 #define MODULE "/lib/exrnic_eth.ko"
+#define KERNEL_USER "/lib/exrnic_kernel_user.ko"
 #define NETDEVS "/sys/bus/pci/drivers/exrnic/*/net/*"
 #define DRIVER "/sys/bus/pci/drivers/exrnic"
 #define MTU_MIN 68
@@ -279,6 +280,19 @@ static void it_goes_with_its_device(void)
 	unload_ethernet();
 }
 
+static void others_in_the_kernel_find_it(void)
+{
+	char name[IFNAMSIZ];
+
+	if (access(KERNEL_USER, R_OK))
+		skip("no " KERNEL_USER);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), 0);
+	if (CHECK_ERR(load_module(KERNEL_USER, ""), 0))
+		CHECK_ERR(unload_module("exrnic_kernel_user"), 0);
+	unload_ethernet();
+}
+
 const struct test eth_tests[] = {
 	{ "an Ethernet interface gives back all it takes", it_gives_back_all_it_takes, 0 },
 	{ "an Ethernet interface goes with its module while it is up",
@@ -289,5 +303,6 @@ const struct test eth_tests[] = {
 	  without_room_for_broadcasts_it_stays_down, 0 },
 	{ "an Ethernet interface outlives a reset", it_outlives_a_reset, 0 },
 	{ "an Ethernet interface goes with its device", it_goes_with_its_device, 0 },
+	{ "an Ethernet interface is found by others in the kernel", others_in_the_kernel_find_it, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -8,6 +8,7 @@
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/pgtable.h>
 #include <linux/slab.h>
@@ -387,11 +388,26 @@ static int use_page(struct kernel_user *user)
 	return err;
 }
 
+/* If the device has an Ethernet interface, it is that one. Its end waits for whoever keeps it. */
+static int look_at_netdev(struct kernel_user *user)
+{
+	struct net_device *netdev = exrnic_device_netdev(user->edev);
+	bool is_ours;
+
+	if (!netdev)
+		return 0;
+	is_ours = netdev->dev.parent == exrnic_device_dma(user->edev);
+	dev_put(netdev);
+	return is_ours ? 0 : failed("another network interface", -EPROTO);
+}
+
 static void begin(struct exrnic_client *client)
 {
 	struct kernel_user *user = container_of(client, struct kernel_user, client);
 
-	user->result = pages_come_back(user);
+	user->result = look_at_netdev(user);
+	if (!user->result)
+		user->result = pages_come_back(user);
 	if (!user->result)
 		user->result = take_page(user);
 	if (user->result)
