@@ -46,7 +46,7 @@ class SetupCase(unittest.TestCase):
     def shell(self, script, os_release=BOOKWORM, **environment):
         """Runs bash code with the parts of the set-up; returns (status, stdout, stderr)."""
         parts = "".join(f". tools/setup/{part}.sh\n"
-                        for part in ("common", "apt", "catch2", "qemu", "kernel"))
+                        for part in ("common", "apt", "catch2", "qemu", "kernel", "world"))
         result = subprocess.run(
             ["bash", "-c", "set -euo pipefail\n" + parts + "find_debian\n" + script],
             cwd=_CLONE, capture_output=True, text=True, check=False,
@@ -297,6 +297,47 @@ class Kernel(SetupCase):
         status, _, err = self.ensure(KDIR=str(self.scratch))
         self.assertEqual(status, 1)
         self.assertIn(f"KDIR={self.scratch} is not a folder of kernel headers", err)
+
+
+class World(SetupCase):
+    """The guests' distribution."""
+
+    KERNEL = f"{_CLONE}/build/deps/kernel/6.1.0-9-cloud-amd64_6.1.9-2/vmlinux"
+
+    def test_packages_are_those_of_the_list_and_those_asked_for_each_once(self):
+        _, packages, _ = self.shell("world_packages fio a-package another one")
+        packages = packages.split("\n")
+        self.assertEqual(packages, sorted(set(packages)))
+        self.assertLessEqual({"fio", "perftest", "a-package", "another", "one"}, set(packages))
+        self.assertFalse([name for name in packages if "#" in name or " " in name])
+
+    def test_the_modules_are_those_of_the_guests_kernel(self):
+        show = 'find_kernel; echo "$RELEASE $KERNEL_VERSION"'
+        self.assertEqual(self.shell(show, KERNEL=self.KERNEL), (0, "6.1.0-9-cloud-amd64 6.1.9-2", ""))
+        modules = self.scratch / "6.9-mine"
+        status, _, err = self.shell(show, KERNEL="/mine")
+        self.assertEqual(status, 1)
+        self.assertIn("KERNEL=/mine, is not from the set-up: give MODULES=", err)
+        self.assertIn("has no folder \"kernel\"", self.shell(show, KERNEL="/mine", MODULES=str(modules))[2])
+        (modules / "kernel").mkdir(parents=True)
+        self.assertEqual(self.shell(show, KERNEL="/mine", MODULES=str(modules)), (0, "6.9-mine", ""))
+
+    def test_what_mounts_it_is_loaded_behind_what_it_needs_and_once(self):
+        self.write("modules.dep", "kernel/fs/squashfs/squashfs.ko: kernel/lib/b.ko kernel/lib/a.ko\n"
+                   "kernel/fs/overlayfs/overlay.ko: kernel/lib/a.ko\nkernel/fs/xoverlay.ko:\n")
+        self.assertEqual(self.shell(f"modules_to_mount {self.scratch}")[1].split(),
+                         ["kernel/lib/a.ko", "kernel/lib/b.ko", "kernel/fs/squashfs/squashfs.ko",
+                          "kernel/fs/overlayfs/overlay.ko"])
+        self.write("modules.dep", "")  # the kernel has them built in
+        self.assertEqual(self.shell(f"modules_to_mount {self.scratch}"), (0, "", ""))
+
+    def test_it_is_made_anew_for_other_packages_kernels_and_suites_only(self):
+        make = ('make_world() { key "$@" >"$WORLD/key"; echo made; }; '
+                f"WORLD={self.scratch}; WORLD_SUITE=${{SUITE:-bookworm}}; ensure_world ")
+        for arguments, environment, made in (("", {}, "made"), ("", {}, ""), ("more", {}, "made"), ("more", {}, ""),
+                                             ("more", {"KERNEL": self.KERNEL.replace("_6.1.9-2", "_6.1.10-1")}, "made"),
+                                             ("", {}, "made"), ("", {"SUITE": "trixie"}, "made")):
+            self.assertEqual(self.shell(make + arguments, **{"KERNEL": self.KERNEL, **environment}), (0, made, ""))
 
 
 if __name__ == "__main__":
