@@ -32,6 +32,10 @@ class Archive:
         self.directory(path.rpartition("/")[0])
         self._entry(path, stat.S_IFREG | (0o755 if executable else 0o644), content)
 
+    def symbolic_link(self, path, target):
+        self.directory(path.rpartition("/")[0])
+        self._entry(path, stat.S_IFLNK | 0o777, target.encode())
+
     def character_device(self, path, major, minor):
         """Adds a device node; no privilege is needed to write one into an archive."""
         self.directory(path.rpartition("/")[0])

@@ -5,6 +5,8 @@
     python3 sim/launch push             two guests PUSH to each other; a table ("make run")
     python3 sim/launch run "COMMAND"    COMMAND in every guest, {node} being its number
 
+--put and --take bring files into the guests, and out of them.
+
 With --guests N there are N of them, joined as --topology says; the two of --pair push.
 
 Exit status: 0 if all went well, 1 if not, 130 after Ctrl-C.
@@ -18,6 +20,7 @@ import time
 
 import cosim
 from errors import LaunchError
+import extras
 import found
 import guest
 import processes
@@ -60,6 +63,7 @@ def parse_arguments(arguments):
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     records.add_options(parser)
+    extras.add_options(parser)
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
                         help="of a guest, as QEMU's -m (default: %(default)s)")
@@ -129,6 +133,7 @@ def settings_from(options):
         cpus=options.cpus,
         iommu=options.iommu,
         ethernet=options.ethernet,
+        extras=extras.of_options(options),
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
         sim_arguments=("--profile", profile, *topology, *window_bar,

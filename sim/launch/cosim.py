@@ -17,12 +17,14 @@ import socket
 import time
 
 from errors import LaunchError
+from extras import Extras
 import guest
 import processes
 import records
 
 _SIM_READY = "exrnic-sim: ready"
 _CONTROL = "control.sock"  # exrnicctl looks for it
+_INITRAMFS = "initramfs.cpio"
 _POLL_SECONDS = 0.02
 # Where the guests' processors and the simulator's are more than the host has, guests that poll leave one
 # to the simulator, which they wait for: else it gets its part in slices of milliseconds, with which a
@@ -54,6 +56,7 @@ class Settings:
     cpus: int = 1  # of each guest
     iommu: bool = False
     ethernet: bool = False  # the guests have the RNICs' Ethernet interfaces, with addresses
+    extras: Extras = dataclasses.field(default_factory=Extras)
     sync: object = None  # a sync_time.Sync: guests and simulator in one time
     sim_arguments: tuple = ("--profile", "dc-25g")
     sim_seconds: float = 20
@@ -83,13 +86,18 @@ class CoSim:
                 processes.Processes(settings.directory) as children:
             self._start_sim(children)
             self._start_guests(children)
-            self._wait_for_guests("boot to user space", settings.boot_seconds,
-                                  lambda console: console.booted)
-            self._on_progress("guests are up, running: " + settings.command)
-            self._wait_for_guests("end of its command", settings.run_seconds,
-                                  lambda console: console.end_status is not None)
+            try:
+                self._wait_for_guests("boot to user space", settings.boot_seconds,
+                                      lambda console: console.booted)
+                self._on_progress("guests are up, running: " + settings.command)
+                self._wait_for_guests("end of its command", settings.run_seconds,
+                                      lambda console: console.end_status is not None)
+            finally:
+                problems = self._take_out()
             self._wait_for_power_off()
             self._stop_sim()
+            if problems:
+                raise LaunchError("; ".join(problems), [console.path for console in self._consoles])
 
     def _start_sim(self, children):
         self._on_progress("starting the simulator")
@@ -106,21 +114,38 @@ class CoSim:
     def _start_guests(self, children):
         settings = self._settings
         self._on_progress(f"booting {settings.guests} guests")
+        initramfs = self._initramfs()
         sockets = self._sockets()
         scarce = len(os.sched_getaffinity(0)) <= settings.guests * settings.cpus
         for node, console in enumerate(self._consoles):
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
             command = guest.qemu_command(
-                settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
+                settings.qemu, settings.kernel, initramfs, _device_socket(node),
                 self._command(node).replace("{node}", str(node)), settings.accelerator,
                 self._channel(node, passed), self._kernel_arguments(node), settings.memory,
                 settings.cpus, settings.iommu,
-                settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
+                settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else (),
+                settings.extras.disks(settings.directory, node))
             self._guests.append(children.start(command, console.path, passed,
                                                _GUEST_NICE if scarce else 0))
             if end:
                 end.close()
+
+    def _initramfs(self):
+        """The guests' image, or one with what the launch adds."""
+        settings = self._settings
+        if not settings.extras:
+            return settings.initramfs
+        path = settings.directory / _INITRAMFS
+        path.write_bytes(settings.extras.initramfs(settings.initramfs, settings.memory))
+        return _INITRAMFS
+
+    def _take_out(self):
+        """Of the guests that have ended, well or not. Returns what went wrong."""
+        settings = self._settings
+        return [problem for node, console in enumerate(self._consoles) if console.end_status is not None
+                for problem in settings.extras.unpack(settings.directory, node, console)]
 
     def _command(self, node):
         settings = self._settings
@@ -129,7 +154,7 @@ class CoSim:
 
     def _kernel_arguments(self, node):
         ethernet = guest.ethernet_arguments(node) if self._settings.ethernet else ""
-        return self._settings.kernel_arguments + ethernet
+        return f"{self._settings.kernel_arguments} hostname=node{node}{ethernet}"
 
     def _other(self, node):
         """The guest whose second serial port is joined to that of `node`, or None."""
@@ -197,6 +222,9 @@ class CoSim:
         if console.end_status == guest.CLOCK_DIFFERS:
             raise LaunchError(f"guest {node}: its kernel's clock does not follow simulated time; take a "
                               "kernel that keeps the TSC, or TIME=free", logs)
+        if console.end_status == guest.NO_WORLD:
+            raise LaunchError(f"guest {node}: it cannot mount its distribution; \"make guest-world\" makes it for "
+                              "the guests' kernel", logs)
         if console.end_status:
             raise LaunchError(f"guest {node}: its command failed with status "
                               f"{console.end_status}", logs)
@@ -213,6 +241,7 @@ def _check_inputs(settings):
             raise LaunchError(f"there is no {what} at {path} (\"make build\" makes or finds it)")
     if settings.sync and shutil.which(settings.qemu):
         settings.sync.check(settings.qemu, settings.accelerator)
+    settings.extras.check()
     if not shutil.which(settings.qemu):
         raise LaunchError(f"there is no QEMU at {settings.qemu} (\"make setup\" finds one)")
 

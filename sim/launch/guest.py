@@ -4,6 +4,7 @@
 The markers are those of sim/guest/init.
 """
 
+import dataclasses
 import json
 import re
 
@@ -11,8 +12,11 @@ BOOT_MARKER = "@exrnic-boot"
 UP_MARKER = "@exrnic-up"
 MODULE_FAILED = 96  # the end status of a guest whose module did not load
 CLOCK_DIFFERS = 97  # the end status of a guest whose clock source is none of simulated time
+NO_WORLD = 98  # the end status of a guest that cannot mount its distribution
 _END_MARKER = re.compile(r"@exrnic-end (\d+)")
 _ROW_PREFIX = "@exrnic {"
+_ABSENT_MARKER = "@exrnic-absent "
+_LOST_MARKER = "@exrnic-lost"
 DEFAULT_MEMORY = "512M"
 
 # Any kernel warning ends the guest at once, as QEMU's exit without an end marker. On a host that is busy
@@ -55,12 +59,12 @@ ACCELERATORS = {
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
                  channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, cpus=1,
-                 iommu=False, time_arguments=()):
+                 iommu=False, time_arguments=(), disks=()):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
     socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
-    `time_arguments` make a guest in synchronised time; see sync_time.py.
+    `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk.
     """
     if '"' in command:
         raise ValueError(f"a guest's command cannot hold a double quote: {command}")
@@ -84,7 +88,27 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
     ]
     if channel is not None:
         line += ["-chardev", channel, "-serial", f"chardev:{CHANNEL}"]
+    # Behind the RNIC, which stays where it is.
+    for disk in disks:
+        line += disk.arguments()
     return line
+
+
+@dataclasses.dataclass
+class Disk:
+    """An NVMe disk, whose driver Debian's kernels have built in. The guest finds it by its name."""
+
+    name: str
+    file: str
+    read_only: bool = False
+
+    def arguments(self):
+        drive = {"driver": "raw", "node-name": self.name, "read-only": self.read_only,
+                 "file": {"driver": "file", "filename": self.file, "read-only": self.read_only},
+                 # It lives no longer than the guest.
+                 "cache": {"no-flush": True}}
+        device = {"driver": "nvme", "serial": self.name, "drive": self.name}
+        return ["-blockdev", json.dumps(drive), "-device", json.dumps(device)]
 
 
 def socket_channel(fd):
@@ -102,6 +126,8 @@ class Console:
         self.booted = False
         self.up = False
         self.end_status = None
+        self.absent = []  # of what was to be taken out
+        self.lost = False  # taking it out has failed
 
     def poll(self):
         """Takes in what is new; returns the result rows (dicts) among it."""
@@ -114,6 +140,10 @@ class Console:
                 self.up = True
             elif end:
                 self.end_status = int(end[1])
+            elif line.startswith(_ABSENT_MARKER):
+                self.absent.append(line[len(_ABSENT_MARKER):].rstrip())
+            elif _LOST_MARKER in line:
+                self.lost = True
             elif _ROW_PREFIX in line:
                 rows.append(self._row(line))
         return rows
