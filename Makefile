@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
-.PHONY: help setup build host kmod guest guest-world demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest guest-world world-test demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -68,6 +68,11 @@ lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scr
 test: build lint ## Everything a change has to pass: build, lint and all tests
 	@tools/setup/extra.sh tshark
 	@$(ENV) ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS)
+
+# NAMES: only these. CORE=rtl: not on the reference model.
+world-test: CORE = ref
+world-test: build guest-world ## Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX"
+	@$(ENV) $(PYTHON) tests/world/world_test.py --core $(CORE) $(NAMES)
 
 # Seeds are consecutive; a failure names the seed that repeats it.
 OPS ?= 10000

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs of programs.py in two guests with a distribution, as a table ("make world-test").
+
+    tests/world/world_test.py [--core ref] [NAME...]    NAMEs: only these
+
+Outputs are in build/run/world_test/guestN/results.json. Exit status: 0 if each did as programs.py says.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import programs
+
+_CLONE = pathlib.Path(__file__).resolve().parents[2]
+_HERE = pathlib.Path(__file__).resolve().parent
+_DIRECTORY = _CLONE / "build/run/world_test"
+_NODES = 2
+_BOOT_SECONDS = 180
+_LAST_LINES = 12
+
+
+def launch(options, chosen):
+    """Its status, and what it says. The guests run the programs, whatever becomes of each."""
+    names = " ".join(f"'{name}'" for name in options.names)
+    seconds = sum(program.seconds + program.settle for program in chosen) + 60
+    return subprocess.run(
+        [sys.executable, _CLONE / "sim/launch", "--directory", _DIRECTORY, "--world", "--memory", "1G",
+         "--sim-argument=--core", f"--sim-argument={options.core}", "--boot-seconds", str(_BOOT_SECONDS),
+         "--run-seconds", str(seconds), "--put", f"{_HERE}:/opt/world", "--take", "/results.json",
+         "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {names}"], check=False).returncode
+
+
+def results():
+    """By node and name."""
+    found = {}
+    for node in range(_NODES):
+        path = _DIRECTORY / f"guest{node}/results.json"
+        for result in json.loads(path.read_text()) if path.is_file() else []:
+            found[node, result["name"]] = result
+    return found
+
+
+def problem(program, result):
+    """What is wrong with it; "": nothing."""
+    if result is None:
+        return "was not run"
+    if result["status"] is None:
+        return f"took more than {program.seconds:g} s"
+    if result["status"] != 0:
+        return f"status {result['status']}"
+    for expected in program.expected:
+        if not re.search(expected, result["output"], re.MULTILINE):
+            return f"nothing in its output is like '{expected}'"
+    return ""
+
+
+def judge(program, found):
+    """Prints the row; returns how many nodes have failed."""
+    nodes = [node for node in range(_NODES) if program.command(node) is not None]
+    told = {node: problem(program, found.get((node, program.name))) for node in nodes}
+    seconds = max((found[node, program.name]["seconds"] for node in nodes if (node, program.name) in found), default=0)
+    print(f"{program.name:<24}{seconds:6.1f} s  {'FAILED' if any(told.values()) else 'ok'}")
+    for node, text in told.items():
+        if text:
+            print(f"  node {node}: {text}: {program.command(node)}")
+            output = found.get((node, program.name), {}).get("output", "")
+            print("".join(f"  | {line}\n" for line in output.splitlines()[-_LAST_LINES:]), end="")
+    return sum(map(bool, told.values()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--core", default="ref", help="of exrnic-sim (default: %(default)s)")
+    parser.add_argument("names", metavar="NAME", nargs="*")
+    options = parser.parse_args()
+    try:
+        chosen = programs.chosen(options.names)
+    except ValueError as error:
+        parser.error(str(error))
+    status = launch(options, chosen)
+    print()
+    found = results()
+    failed = sum(judge(program, found) for program in chosen)
+    return 1 if failed or status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
