@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
-.PHONY: help setup build host kmod guest guest-world world-test demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -68,6 +68,10 @@ lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scr
 test: build lint ## Everything a change has to pass: build, lint and all tests
 	@tools/setup/extra.sh tshark
 	@$(ENV) ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS)
+
+# In rdma-core's own source, whose interface for providers is private: Debian's libibverbs takes it then.
+provider: setup ## The provider "exrnic" of rdma-core, from the folder provider: build/provider/libexrnic-rdmav34.so
+	@tools/provider.sh
 
 # NAMES: only these. CORE=rtl: not on the reference model.
 world-test: CORE = ref
