@@ -27,7 +27,7 @@ LEVELS = (
     ("sim/app", "sim/time_sync/plugin"),
     ("libverbs-lite/src/transport", "tests/support"),
     ("libverbs-lite/src/sim", "tools/bench", "tools/exrnicctl"),
-    ("libverbs-lite/src", "libverbs-lite/examples"),
+    ("libverbs-lite/src", "libverbs-lite/examples", "provider"),
     ("libverbs-lite/bench",),
 )
 _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}

@@ -18,11 +18,11 @@ files() {
   git ls-files -- "$@" ':!rtl-model/gen'
 }
 
-# Kernel code follows the kernel's layout, which clang-format 19 does not know.
+# Kernel code, and that of rdma-core, follows the kernel's layout, which clang-format 19 does not know.
 check_format() {
   local mode=(--dry-run -Werror)
   ((FIX == 0)) || mode=(-i)
-  files '*.cc' '*.h' '*.c' ':!kmod' | xargs -r clang-format-19 "${mode[@]}"
+  files '*.cc' '*.h' '*.c' ':!kmod' ':!provider' | xargs -r clang-format-19 "${mode[@]}"
 }
 
 check_generated() {
@@ -88,6 +88,7 @@ check_licence() {
   while read -r file; do
     wanted='BSD-2-Clause'
     [[ $file != kmod/* ]] || wanted='GPL-2.0-only OR BSD-2-Clause'
+    [[ $file != provider/* ]] || wanted='GPL-2.0 OR Linux-OpenIB'
     [[ $file != kmod/uapi/* ]] || wanted='\(GPL-2.0-only WITH Linux-syscall-note\) OR BSD-2-Clause'
     if ! sed 3q "$file" | grep -E "SPDX-License-Identifier: \(?$wanted\)?( |\*|$)" >/dev/null; then
       echo "$file: no line \"SPDX-License-Identifier: $wanted\" among its first three"
