@@ -52,7 +52,7 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko exrnic_eth.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
+	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko exrnic_eth.ko exrnic_ib.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
 
 # Minutes and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
 # tools/setup/world-packages.txt. SUITE: another Debian than the system's.
@@ -69,13 +69,9 @@ test: build lint ## Everything a change has to pass: build, lint and all tests
 	@tools/setup/extra.sh tshark
 	@$(ENV) ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS)
 
-# In rdma-core's own source, whose interface for providers is private: Debian's libibverbs takes it then.
-provider: setup ## The provider "exrnic" of rdma-core, from the folder provider: build/provider/libexrnic-rdmav34.so
-	@tools/provider.sh
-
 # NAMES: only these. CORE=rtl: not on the reference model.
 world-test: CORE = ref
-world-test: build guest-world ## Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX"
+world-test: build guest-world provider ## Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX"
 	@$(ENV) $(PYTHON) tests/world/world_test.py --core $(CORE) $(NAMES)
 
 # Seeds are consecutive; a failure names the seed that repeats it.
@@ -156,6 +152,9 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 # Half an hour and more: all is fetched and built there. TARGETS: what is made there, run and test.
 newcomer: ## A bare Debian, a clone, and the commands of README.md, with their times: make newcomer SUITE=bookworm|trixie|sid
 	@tools/newcomer.sh "$(SUITE)" $(TARGETS)
+
+provider: setup ## The provider of rdma-core, for the libibverbs of Debian 12 and 13: build/provider
+	@$(ENV) tools/provider.sh
 
 PREFIX ?= /usr/local
 install: host ## Library, headers, simulator, profiles and programs to PREFIX (and DESTDIR, for packages)

@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds the provider "exrnic" of rdma-core (folder provider/) as its libibverbs takes it: within rdma-core's own
-# source, whose interface for providers is private. Debian's unmodified libibverbs loads it.
+# Builds the provider of rdma-core (provider/) within rdma-core's source, which Debian has: build/provider/
+# libexrnic-rdmav34.so and exrnic.driver. Nothing of the system changes.
 #
-#   tools/provider.sh [FOLDER]    of the provider; default: provider
+#   RDMA_CORE=   a source tree of rdma-core, unpacked; by default Debian's, fetched into build/deps/rdma-core
+#   MIRROR=      the Debian archive to take it from, if not the system's
 #
-#   build/provider/libexrnic-rdmav34.so   for /usr/lib/x86_64-linux-gnu/libibverbs
-#   build/provider/exrnic.driver          for /etc/libibverbs.d
-#
-# The source stays in build/deps/rdma-core. FOLDER has a CMakeLists.txt as rdma-core's own providers have; it is
-# told EXRNIC_CLONE, this clone's folder.
+# Providers speak a private interface with libibverbs, whose number stands in the library's symbol versions and
+# in the file name: a library with another one does not load this file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,75 +16,95 @@ for part in common apt; do
   . "tools/setup/$part.sh"
 done
 
-RDMA_CORE=$DEPS/rdma-core
-# Of this suite: its interface for providers is that of Debian 12's libibverbs (44.0), too.
-RDMA_CORE_SUITE=trixie
-PROVIDER_ABI=34
+# The suite that has the newest rdma-core of this private interface.
+SOURCE_SUITE=trixie
+PRIVATE_ABI=34
+WITH_PRIVATE_ABI="rdma-core 44 to 56.1: Debian 12 and 13"
 OUT=build/provider
+LIBRARY=libexrnic-rdmav$PRIVATE_ABI.so
 
-# fetch_rdma_core: its source, without Debian's changes, which touch no provider.
-fetch_rdma_core() {
-  local work=$DEPS/tmp/rdma-core mirror archive
+# cmake_setting TREE NAME: what set(NAME "...") of its CMakeLists.txt says.
+cmake_setting() {
+  sed -n "s/^ *set(${2} \"\([^\"]*\)\").*/\1/p" "$1/CMakeLists.txt" 2>/dev/null | head -n 1
+}
+
+# fetch_source TO: unpacks the archive's tarball. Apt checks it by the archive's signature; that a mirror lacks
+# another file of the source package does not matter.
+fetch_source() {
+  local work=$DEPS/tmp/rdma-core tarball
+  find_debian
   fresh_dir "$work/apt"
-  say "downloading the source of rdma-core of $RDMA_CORE_SUITE (2 MB)"
-  mirror=${MIRROR:-$(debian_mirror)}
-  [[ $mirror ]] || die "no Debian archive in the system's package sources; name one by MIRROR=<its address>"
-  echo "deb-src [signed-by=$ARCHIVE_KEYRING] $mirror $RDMA_CORE_SUITE main" >"$work/apt/sources.list"
-  private_apt "$work/apt" update >"$work/apt.log" 2>&1 || rdma_core_failed "$work"
-  # Not every mirror has each of the package's files. Those that are there have been checked.
-  (cd "$work/apt" && private_apt . source --download-only rdma-core) >>"$work/apt.log" 2>&1 || true
-  archive=$(echo "$work/apt/"rdma-core_*.orig.tar.*)
-  [[ -e $archive ]] || rdma_core_failed "$work"
-  mkdir "$work/new"
-  tar -xf "$archive" -C "$work/new" --strip-components=1
-  grep -qx "set(IBVERBS_PABI_VERSION \"$PROVIDER_ABI\")" "$work/new/CMakeLists.txt" ||
-    die "rdma-core of $RDMA_CORE_SUITE has another interface for providers than $PROVIDER_ABI"
-  install_dir "$work/new" "$RDMA_CORE"
+  say "downloading the source of rdma-core of $SOURCE_SUITE"
+  private_sources "$work/apt/sources.list" "$SOURCE_SUITE"
+  sed -i 's/^deb /deb-src /' "$work/apt/sources.list"
+  private_apt "$work/apt" update >"$work/apt.log" 2>&1 || {
+    tail "$work/apt.log" >&2
+    die "the mirror does not give the sources of $SOURCE_SUITE"
+  }
+  (cd "$work" && private_apt apt source --download-only rdma-core >>apt.log 2>&1) || true
+  tarball=$(find "$work" -maxdepth 1 -name 'rdma-core_*.orig.tar.*' ! -name '*.asc')
+  [[ $tarball ]] || {
+    tail "$work/apt.log" >&2
+    die "the mirror does not give the source of rdma-core of $SOURCE_SUITE; give a tree by RDMA_CORE="
+  }
+  mkdir "$work/tree"
+  tar -xf "$tarball" --strip-components=1 -C "$work/tree"
+  install_dir "$work/tree" "$1"
   rm -rf "$work"
 }
 
-rdma_core_failed() {
-  tail -n 20 "$1/apt.log" >&2
-  die "the mirror does not give the source of rdma-core of $RDMA_CORE_SUITE; see above"
+# refuse_other_abi TREE
+refuse_other_abi() {
+  local abi version
+  abi=$(cmake_setting "$1" IBVERBS_PABI_VERSION)
+  version=$(cmake_setting "$1" PACKAGE_VERSION)
+  [[ $abi ]] || die "$1 is no source tree of rdma-core: its CMakeLists.txt names no IBVERBS_PABI_VERSION"
+  ((abi == PRIVATE_ABI)) ||
+    die "rdma-core $version has private ABI $abi; this provider is for $PRIVATE_ABI ($WITH_PRIVATE_ABI)"
 }
 
-# make_tree FOLDER: OUT/rdma-core, whose providers/exrnic is FOLDER.
-make_tree() {
-  local tree=$OUT/rdma-core
-  [[ -e $tree/CMakeLists.txt && $tree -nt $RDMA_CORE/CMakeLists.txt ]] || {
-    fresh_dir "$OUT"
-    cp -a "$RDMA_CORE" "$tree"
-    sed -i '/^add_subdirectory(providers\/erdma)$/a add_subdirectory(providers/exrnic)' "$tree/CMakeLists.txt"
-    grep -qx 'add_subdirectory(providers/exrnic)' "$tree/CMakeLists.txt" ||
-      die "rdma-core's CMakeLists.txt names its providers in another way than this expects"
-    touch "$tree"
-  }
-  ln -sfn "$(realpath "$1")" "$tree/providers/exrnic"
+# add_provider TREE: its files, as rdma-core's own stand there. What is the same is left alone.
+add_provider() {
+  local tree=$1
+  mkdir -p "$tree/providers/exrnic"
+  install -C -m 644 provider/*.[ch] provider/CMakeLists.txt rtl-model/gen/exrnic_hw.h \
+    libverbs-lite/data_path/exrnic_{data_path,post}.h "$tree/providers/exrnic/"
+  install -C -m 644 kmod/uapi/exrnic-abi.h "$tree/kernel-headers/rdma/"
+  grep -q providers/exrnic "$tree/CMakeLists.txt" ||
+    sed -i 's#^add_subdirectory(providers/rxe)#add_subdirectory(providers/exrnic)\n&#' "$tree/CMakeLists.txt"
+  grep -q rdma/exrnic-abi.h "$tree/kernel-headers/CMakeLists.txt" ||
+    sed -i 's|^  rdma/hns-abi.h|  rdma/exrnic-abi.h\n&|' "$tree/kernel-headers/CMakeLists.txt"
 }
 
+# build_provider TREE: of rdma-core nothing else, but the library that it is linked with.
 build_provider() {
-  local name=libexrnic-rdmav$PROVIDER_ABI.so
-  cmake -S "$OUT/rdma-core" -B "$OUT/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 \
-    -DCMAKE_DISABLE_FIND_PACKAGE_UDev=1 -DCMAKE_DISABLE_FIND_PACKAGE_Systemd=1 -DEXRNIC_CLONE="$PWD" >"$OUT/cmake.log" 2>&1 || {
-    tail -n 20 "$OUT/cmake.log" >&2
-    die "rdma-core could not be configured; see above"
+  local log=$OUT/build.log
+  { cmake -S "$1" -B "$OUT/tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-Werror \
+    -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 -DENABLE_RESOLVE_NEIGH=0 &&
+    cmake --build "$OUT/tree/build" --target "lib/$LIBRARY"; } >"$log" 2>&1 || {
+    tail -n 40 "$log" >&2
+    die "rdma-core does not build; all of it is in $log"
   }
-  cmake --build "$OUT/build" --target "lib/$name" -- --quiet
-  cp -L "$OUT/build/lib/$name" "$OUT/$name"
-  echo "driver exrnic" >"$OUT/exrnic.driver"
+  install -C -m 644 "$OUT/tree/build/lib/$LIBRARY" "$OUT/tree/build/providers/exrnic/exrnic.driver" "$OUT/"
 }
 
 main() {
-  local folder=${1:-provider}
-  [[ -e $folder/CMakeLists.txt ]] || die "there is no provider in the folder $folder: it has no CMakeLists.txt"
-  tools/setup/extra.sh libnl-3-dev libnl-route-3-dev
-  find_debian
-  mkdir -p "$DEPS"
+  local source=${RDMA_CORE:-$DEPS/rdma-core} version
+  mkdir -p "$DEPS" "$OUT"
   exec 9>"$DEPS/lock"
   flock 9
-  [[ -e $RDMA_CORE ]] || fetch_rdma_core
-  make_tree "$folder"
-  build_provider
+  [[ ${RDMA_CORE:-} || -e $source ]] || fetch_source "$source"
+  refuse_other_abi "$source"
+  version=$(cmake_setting "$source" PACKAGE_VERSION)
+  # A tree of its own: that of the user stays as it is.
+  if [[ $(cat "$OUT/tree.of" 2>/dev/null) != "$source $version" ]]; then
+    rm -rf "$OUT/tree"
+    cp -a "$source" "$OUT/tree"
+    echo "$source $version" >"$OUT/tree.of"
+  fi
+  add_provider "$OUT/tree"
+  build_provider "$OUT/tree"
+  say "$OUT/$LIBRARY: built in rdma-core $version, for libibverbs of private ABI $PRIVATE_ABI ($WITH_PRIVATE_ABI)"
 }
 
 # shellcheck disable=SC2034 # say reads it
