@@ -47,6 +47,14 @@ mount_world() {
 			world $root
 }
 
+# Who is who, as far as one byte of the address goes.
+name_nodes() {
+	local own
+	own=$(argument ipv4)
+	echo "127.0.0.1 localhost"
+	seq 0 255 | sed "s/.*/${own%.*}.& node&/"
+}
+
 # What an init of its own would do. Programs of the guest's image are there under their names.
 furnish_world() {
 	local program
@@ -62,9 +70,10 @@ furnish_world() {
 		ln -s "/opt/exrnic/${program##*/}" $root/usr/local/bin/
 	done
 	hostname >$root/etc/hostname
-	echo "127.0.0.1 localhost $(hostname)" >$root/etc/hosts
+	name_nodes >$root/etc/hosts
 	ip link set lo up
 	in_world modprobe -a ib_uverbs ib_umad rdma_ucm
+	[ ! -d /sys/module/exrnic ] || insmod /lib/exrnic_ib.ko
 }
 
 # Open MPI wants to be told that root may.

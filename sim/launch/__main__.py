@@ -128,11 +128,11 @@ def settings_from(options):
         pair=options.pair,
         idle_command=_IDLE_COMMAND if options.what == "push" else "",
         accelerator=options.accelerator,
-        kernel_arguments=options.kernel_arguments,
+        kernel_arguments=options.kernel_arguments + extras.kernel_arguments(options),
         memory=options.memory,
         cpus=options.cpus,
         iommu=options.iommu,
-        ethernet=options.ethernet,
+        ethernet=options.ethernet or options.world,
         extras=extras.of_options(options),
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,

@@ -40,6 +40,9 @@ _KERNEL_BYTES = 64 * _MIB  # what kernel and driver need at boot
 _HIDDEN = ("dev", "launch", "proc", "sys")
 # Links of the distribution's root to folders of /usr: a folder put in their place would hide all of it.
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+# What "make provider" makes, and where the distribution's libibverbs looks for it.
+_PROVIDER = _SIM.parent / "build/provider"
+_PROVIDER_FILES = {"libexrnic-rdmav34.so": "/usr/lib/x86_64-linux-gnu/libibverbs/", "exrnic.driver": "/etc/libibverbs.d/"}
 _UNITS = {"": _MIB, "M": _MIB, "G": _MIB << 10}
 
 
@@ -210,7 +213,8 @@ def option(check):
 
 def add_options(parser):
     parser.add_argument("--world", action="store_true",
-                        help="run the command in the guests' distribution, which \"make guest-world\" makes")
+                        help="run the command in the guests' distribution, which \"make guest-world\" makes, with "
+                        "--ethernet, and with the provider of rdma-core that \"make provider\" makes")
     parser.add_argument("--world-folder", type=pathlib.Path, default=_SIM.parent / "build/deps/world",
                         help="where it is, if not in build/deps/world")
     parser.add_argument("--put", metavar="FILE[:PATH]", type=option(put_of), action="append", default=[],
@@ -221,5 +225,19 @@ def add_options(parser):
                         "command fails; can be repeated")
 
 
+def _provider():
+    """The provider of rdma-core, if it has been made."""
+    if not all((_PROVIDER / name).is_file() for name in _PROVIDER_FILES):
+        return ()
+    return tuple(Put(_PROVIDER / name, folder) for name, folder in _PROVIDER_FILES.items())
+
+
+def kernel_arguments(options):
+    """Verbs have datagrams of 2048 bytes, and a GRH before each: that takes frames of more than those after reset."""
+    return " exrnic.mtu=4096" if options.world and "exrnic.mtu=" not in options.kernel_arguments else ""
+
+
 def of_options(options):
-    return Extras(tuple(options.put), tuple(options.take), options.world_folder.resolve() if options.world else None)
+    if not options.world:
+        return Extras(tuple(options.put), tuple(options.take))
+    return Extras((*_provider(), *options.put), tuple(options.take), options.world_folder.resolve())

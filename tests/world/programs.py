@@ -24,6 +24,14 @@ class Program:
         return self.commands if isinstance(self.commands, str) else self.commands[node]
 
 
+UCX = "UCX_NET_DEVICES=exrnic_0:1"
+
+
+def pair(name, command, expected):
+    """Node 0 waits for node 1, which is told of it by the last argument."""
+    return Program(name, (command, f"{command} {{peer}}"), (expected,), settle=2)
+
+
 PROGRAMS = (
     # The distribution: each is there and starts.
     Program("ibv_devices", "ibv_devices", ("node GUID",)),
@@ -39,6 +47,29 @@ PROGRAMS = (
     Program("nvme-cli", "nvme list", ("Node",)),
     Program("modules", "modprobe -a nvme-rdma nvmet-rdma rpcrdma && lsmod",
             ("^nvme_rdma ", "^nvmet_rdma ", "^rpcrdma ")),
+    # The RNIC as the kernel and rdma-core know it.
+    Program("ibv_devinfo", "ibv_devinfo -v", ("PORT_ACTIVE", r"GID\[ *1\]:.*RoCE v2")),
+    *(pair(f"ibv_{kind}_pingpong {options}".strip(), f"ibv_{kind}_pingpong -g 1 -n 200 {options}", "iters in")
+      for kind, options in (("rc", ""), ("rc", "-e -t"), ("uc", ""), ("ud", "-s 1024"), ("srq", "-q 4"))),
+    *(pair(f"{program} {options}".strip(), f"{program} -F -n 100 {options or '-x 1'}", r"^ *\d+ +100 ")
+      for options in ("", "-R")
+      for program in ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat",
+                      "ib_atomic_bw", "ib_atomic_lat")),
+    pair("ib_send_bw UD", "ib_send_bw -F -n 100 -x 1 -c UD -s 2048", r"^ *2048 +100 "),
+    pair("ib_send_lat UD", "ib_send_lat -F -n 100 -x 1 -c UD -s 2048", r"^ *2048 +100 "),
+    Program("rping", ("rping -s -C 10 -v", "rping -c -C 10 -v -a {peer}"), ("DISCONNECT EVENT",), settle=2),
+    Program("ucmatose", ("ucmatose -C 4", "ucmatose -C 4 -s {peer}"), ("return status 0",), settle=2),
+    Program("udaddy", ("udaddy -C 4", "udaddy -C 4 -s {peer}"), ("return status 0",), settle=2),
+    Program("mckey", ("mckey -m 239.1.2.3 -b 10.101.0.0 -C 4", "mckey -m 239.1.2.3 -b 10.101.0.1 -C 4 -s"),
+            ("data transfers complete",), settle=3),
+    Program("qperf", ("timeout 40 qperf; test $? = 124",
+                      "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), settle=2),
+    Program("fi_pingpong", ("fi_pingpong -p verbs -e msg -I 50", "fi_pingpong -p verbs -e msg -I 50 {peer}"),
+            (r"64 +50 ",), settle=2),
+    *(Program(f"ucx_perftest {kind}",
+              (f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10",
+               f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10 {{peer}}"), settle=2)
+      for kind in ("rc_verbs", "ud_verbs")),
     # The RNIC, by the library of this project.
     Program("exrnic-push", "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,4096,1048576 --ops 8",
             (r'"size":1048576,.*"verified":8,',), 180),
