@@ -107,8 +107,10 @@ make_root() {
   export SOURCE_DATE_EPOCH
   # shellcheck disable=SC2016 # mmdebstrap's variable
   tried "$work/root.log" "mmdebstrap could not make a $WORLD_SUITE of: $*" with_tools "$work" \
-    "${apart[@]}" mmdebstrap --variant=essential --include="$(IFS=, && echo "$*")" "${options[@]}" --aptopt="$work/apt.conf" \
+    "${apart[@]}" mmdebstrap --variant=essential --include="$(IFS=, && echo "$*")" "${options[@]}" \
+    --aptopt="$work/apt.conf" \
     --keyring="$ARCHIVE_KEYRING" --customize-hook="copy-in '$work/modules' /usr/lib" \
+    --customize-hook='chroot "$1" chown -R 0:0 /usr/lib/modules' \
     --customize-hook='chroot "$1" depmod '"$RELEASE" \
     --customize-hook='rm -f "$1"/etc/ssh/ssh_host_* "$1"/etc/nvme/host* "$1"/etc/hostname "$1"/etc/resolv.conf' \
     --customize-hook="download /var/lib/dpkg/status '$work/status'" \
@@ -150,9 +152,17 @@ ensure_world() {
   [[ $(key "${packages[@]}") == "$(cat "$WORLD/key" 2>/dev/null)" ]] || make_world "${packages[@]}"
 }
 
+# check_rights: what an unpacked Debian takes: users of its own, of whom root is one.
+check_rights() {
+  ((EUID == 0)) || { command -v newuidmap >/dev/null && grep -qs "^$(id -un):" /etc/subuid; } ||
+    die "a Debian is unpacked by root, or by a user with user ids to give away: sudo make guest-world, or" \
+      "apt-get install uidmap, and a line for $(id -un) in /etc/subuid and /etc/subgid"
+}
+
 # make_world PACKAGE...
 make_world() {
   local work=$DEPS/tmp/world started=$SECONDS made
+  check_rights
   fresh_dir "$work"
   mkdir "$work/new"
   STEP=1 say "downloading modules of the guests' kernel $RELEASE, mmdebstrap and squashfs-tools (about 30 MB)"
@@ -174,5 +184,6 @@ make_world() {
 
 # pack WORK: guests start as fast from it as from one that is not compressed, or by LZ4.
 pack() {
-  with_tools "$1" mksquashfs - "$1/new/root.squashfs" -tar -comp zstd -Xcompression-level 3 -quiet -no-progress <"$1/root.tar"
+  with_tools "$1" mksquashfs - "$1/new/root.squashfs" -tar -root-mode 755 -root-uid 0 -root-gid 0 \
+    -comp zstd -Xcompression-level 3 -quiet -no-progress <"$1/root.tar"
 }
