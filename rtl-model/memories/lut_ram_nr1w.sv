@@ -22,8 +22,9 @@ module lut_ram_nr1w #(
     output logic [WIDTH-1:0]         read_data_o   [READERS]
 );
 
-  localparam int unsigned MostWords = 1024;
-  localparam int unsigned MostBits = 16384;
+  // What 1,024 peers take (N_NODE); with 256, the full build, a quarter of it.
+  localparam int unsigned MostWords = 2048;
+  localparam int unsigned MostBits = 49152;
   localparam int unsigned LaneBits = WIDTH / LANES;
   if (DEPTH < 2) $error("DEPTH is %0d, at least 2 are needed", DEPTH);
   if (WIDTH % LANES != 0) $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);

@@ -36,6 +36,8 @@ check_rtl() {
   # Tables of other sizes: each has its own.
   verilator --lint-only -Wall --top-module exrnic_core -DEXRNIC_N_QP=512 -DEXRNIC_N_CQ=256 -DEXRNIC_N_SRQ=64 \
     -DEXRNIC_N_STAG=1024 -DEXRNIC_N_READS=2048 -DEXRNIC_N_WINDOW=32 -DEXRNIC_N_NODE=16 -f rtl-model/rtl.f
+  verilator --lint-only -Wall --top-module exrnic_core -DEXRNIC_N_QP=64 -DEXRNIC_N_SRQ=64 \
+    -DEXRNIC_N_NODE=1024 -f rtl-model/rtl.f
 }
 
 # Not the tests: cppcheck takes Catch2's macros for syntax errors.

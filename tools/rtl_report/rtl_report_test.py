@@ -109,13 +109,13 @@ class Report(unittest.TestCase):
                                 ["top", "u_table", "64", "8", "1", "1", "-", "2", "lut_ram_nr1w"]])
 
     def test_lut_ram_that_is_too_large_is_refused(self):
-        rtl = """module top (input logic clk_i, input logic [10:0] a_i, input logic d_i, output logic o[1]);
-          lut_ram_nr1w #(.WIDTH(1), .DEPTH(2048)) u_table (.clk_i, .write_i(1'b1),
+        rtl = """module top (input logic clk_i, input logic [11:0] a_i, input logic d_i, output logic o[1]);
+          lut_ram_nr1w #(.WIDTH(1), .DEPTH(4096)) u_table (.clk_i, .write_i(1'b1),
             .write_address_i(a_i), .write_data_i(d_i), .read_address_i('{a_i}), .read_data_o(o));
         endmodule"""
         status, said = self.report(rtl)
         self.assertEqual(status, 1)
-        self.assertIn("2048 words of 1 bits: at most 1024 words and 16384 bits", said)
+        self.assertIn("4096 words of 1 bits: at most 2048 words and 49152 bits", said)
 
     def test_rtl_that_verilator_does_not_take_is_an_error_with_its_words(self):
         status, said = self.report("module top; endmodul")
