@@ -104,12 +104,12 @@ struct channel {
   struct work works[EXRNIC_CHANNEL_WINDOW]; /* id modulo its size */
   struct grant grants[EXRNIC_CHANNEL_SLOTS_MAX];
   uint8_t slot_of[1 << EXRNIC_CHANNEL_RING_LOG_MAX]; /* of the events not taken */
-  struct last last[EXRNIC_MAX_NODE];
-  uint32_t sent[EXRNIC_MAX_NODE];         /* id of the last message to each node */
-  uint32_t sent_to[EXRNIC_MAX_NODE / 32]; /* nodes of which that is known */
-  uint32_t refused[EXRNIC_MAX_NODE / 32]; /* nodes that found no room */
-  uint32_t waiting[EXRNIC_MAX_NODE / 32]; /* those of them that have not had their share */
-  uint32_t turn[EXRNIC_MAX_NODE / 32];    /* those who waited, and were woken */
+  struct last last[EXRNIC_CHANNEL_NODES];
+  uint32_t sent[EXRNIC_CHANNEL_NODES];         /* id of the last message to each node */
+  uint32_t sent_to[EXRNIC_CHANNEL_NODES / 32]; /* nodes of which that is known */
+  uint32_t refused[EXRNIC_CHANNEL_NODES / 32]; /* nodes that found no room */
+  uint32_t waiting[EXRNIC_CHANNEL_NODES / 32]; /* those of them that have not had their share */
+  uint32_t turn[EXRNIC_CHANNEL_NODES / 32];    /* those who waited, and were woken */
 };
 
 /* A message of another node, the oldest in the punt queue: words of fw_message. */

@@ -320,7 +320,7 @@ void channels_message(uint32_t node) {
   const uint32_t head = message_word_of(MESSAGE_HEAD);
   struct channel* channel = channel_of(head >> 16 & 0xff);
 
-  if (channel == 0) return;
+  if (channel == 0 || node >= EXRNIC_CHANNEL_NODES) return;
   if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_SEND)
     receive_short(channel, node);
   else if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_PART)
@@ -338,9 +338,9 @@ static int in_range(uint32_t value, uint32_t least, uint32_t most) {
 }
 
 static int is_sane(const struct exrnic_channel_open_words* at) {
-  return at->channel < EXRNIC_FW_CHANNELS && at->page < EXRNIC_USER_PAGES && at->incarnation != 0 &&
-         at->base_low % 64 == 0 && at->status % 32 == 0 && at->work % 64 == 0 &&
-         at->events % 64 == 0 &&
+  return port_node() < EXRNIC_CHANNEL_NODES && at->channel < EXRNIC_FW_CHANNELS &&
+         at->page < EXRNIC_USER_PAGES && at->incarnation != 0 && at->base_low % 64 == 0 &&
+         at->status % 32 == 0 && at->work % 64 == 0 && at->events % 64 == 0 &&
          in_range(at->log_work, EXRNIC_CHANNEL_RING_LOG_MIN, EXRNIC_CHANNEL_RING_LOG_MAX) &&
          in_range(at->log_events, EXRNIC_CHANNEL_RING_LOG_MIN, EXRNIC_CHANNEL_RING_LOG_MAX) &&
          in_range(at->slot_bytes, EXRNIC_CHANNEL_SLOT_MIN, EXRNIC_CHANNEL_SLOT_MAX) &&
@@ -396,7 +396,7 @@ static int recall(struct channel* channel) {
     channel->slot_of[i] = head[2] < EXRNIC_CHANNEL_SLOTS_MAX ? (uint8_t)head[2] : NO_SLOT;
     if ((head[0] & 0xff) != EXRNIC_CHANNEL_EVENT_KIND_MESSAGE) continue;
     {
-      struct last* last = &channel->last[head[0] >> 16 & (EXRNIC_MAX_NODE - 1)];
+      struct last* last = &channel->last[head[0] >> 16 & (EXRNIC_CHANNEL_NODES - 1)];
 
       if (last->incarnation != head[3] || (int32_t)(head[6] - last->id) > 0) {
         last->incarnation = head[3];

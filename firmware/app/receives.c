@@ -157,7 +157,7 @@ static int is_in(const uint32_t* nodes, uint32_t node) {
 static int is_empty(const uint32_t* nodes) {
   uint32_t any = 0, i;
 
-  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++) any |= nodes[i];
+  for (i = 0; i < EXRNIC_CHANNEL_NODES / 32; i++) any |= nodes[i];
   return any == 0;
 }
 
@@ -165,7 +165,7 @@ static int is_empty(const uint32_t* nodes) {
 static void next_turn(struct channel* channel) {
   uint32_t i;
 
-  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++) {
+  for (i = 0; i < EXRNIC_CHANNEL_NODES / 32; i++) {
     channel->turn[i] = channel->waiting[i];
     channel->waiting[i] = 0;
   }
@@ -324,7 +324,7 @@ void receive_wake(struct channel* channel) {
   if (!channel->refuses) return;
   channel->refuses = 0;
   if (!channel->turns) next_turn(channel);
-  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++)
+  for (i = 0; i < EXRNIC_CHANNEL_NODES / 32; i++)
     for (node = 32 * i; channel->refused[i] != 0; node++) {
       if (!(channel->refused[i] & 1u << node % 32)) continue;
       channel->refused[i] &= ~(1u << node % 32);

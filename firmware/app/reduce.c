@@ -14,7 +14,7 @@
 #include "app/reduce.h"
 
 #define GROUPS 8 /* of a channel, that this node remembers */
-#define SET_WORDS (EXRNIC_MAX_NODE / 32)
+#define SET_WORDS (EXRNIC_CHANNEL_NODES / 32)
 #define NOBODY 0xffffu
 
 /* A round of a group: the even and the odd ones in turn. */

@@ -29,7 +29,6 @@ void requests_serve(void) {
     answer(kind);
     return;
   }
-  channels_message(request >> EXRNIC_FW_REQUEST_NUMBER_SHIFT &
-                   ((1u << EXRNIC_FW_REQUEST_NUMBER_BITS) - 1));
+  channels_message(request >> EXRNIC_FW_REQUEST_NODE_SHIFT);
   punt_pop();
 }

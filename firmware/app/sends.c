@@ -95,7 +95,7 @@ int send_begin(struct channel* channel, struct work* work, const uint32_t* data,
   struct work* other;
   uint32_t i;
 
-  if (work->target >= EXRNIC_MAX_NODE || work->length > EXRNIC_CHANNEL_SLOT_MAX) {
+  if (work->target >= EXRNIC_CHANNEL_NODES || work->length > EXRNIC_CHANNEL_SLOT_MAX) {
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
     return 1;
   }
@@ -150,7 +150,7 @@ void send_block(struct channel* channel) {
    */
   if (((id ^ channel->begun) | (id ^ channel->posted) | (id ^ channel->done) | (id + 1 - index) |
        ((head ^ EXRNIC_CHANNEL_OPCODE_SEND) & 0xff) | no_room) != 0 ||
-      length > EXRNIC_CHANNEL_INLINE || target >= EXRNIC_MAX_NODE) {
+      length > EXRNIC_CHANNEL_INLINE || target >= EXRNIC_CHANNEL_NODES) {
     channel_take_block(channel);
     return;
   }

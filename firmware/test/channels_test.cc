@@ -238,11 +238,11 @@ TEST_CASE(
     node.serve();
     return node.left(EXRNIC_FW_MESSAGE_KIND_SEND).empty();
   };
-  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 2));            // rings for more
-  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 0));            // for less
-  CHECK(nothing_leaves(1, Node::send_words(kPeer, 0, 4), 2));            // not the next
-  CHECK(nothing_leaves(0xffffffff, Node::send_words(kPeer, 0, 4), 0));   // behind
-  CHECK(nothing_leaves(0, Node::send_words(EXRNIC_MAX_NODE, 0, 4), 1));  // no such node
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 2));                 // rings for more
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 0));                 // for less
+  CHECK(nothing_leaves(1, Node::send_words(kPeer, 0, 4), 2));                 // not the next
+  CHECK(nothing_leaves(0xffffffff, Node::send_words(kPeer, 0, 4), 0));        // behind
+  CHECK(nothing_leaves(0, Node::send_words(EXRNIC_CHANNEL_NODES, 0, 4), 1));  // no such node
   CHECK(nothing_leaves(0, Node::send_words(0xffff, 0, 4), 1));
   CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 25), 1));  // not in the block
   CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 0xffffffff), 1));
@@ -275,6 +275,20 @@ TEST_CASE("short messages that follow each other find the end of the room, and g
   node.hear_send(16, 8, 15);
   CHECK(node.event(0, 15) == 17);
   CHECK(node.event(0, 14) == 16);
+}
+
+TEST_CASE("a node beyond those that channels reach opens none, and is not heard") {
+  Node node;
+  for (const uint32_t beyond :
+       {uint32_t{EXRNIC_CHANNEL_NODES}, EXRNIC_CHANNEL_NODES + kPeer, 0xffffu})
+    node.hear_send(0, 8 | MESSAGE_OLDEST, 0, beyond);
+  CHECK(node.events() == 0);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ACK).empty());
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0, EXRNIC_CHANNEL_NODES - 1);
+  CHECK(node.events() == 1);
+  REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  node.registers[EXRNIC_REG_DEV_NODE] = EXRNIC_CHANNEL_NODES << 16 | 1024;
+  CHECK(channel_open(Node::open_words().data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
 }
 
 TEST_CASE("what a page has rung before its channel was opened is not that channel's") {
@@ -402,7 +416,7 @@ TEST_CASE("the end of a message is not told before that of the one before it") {
 TEST_CASE("work that cannot be done ends with a failure, and the next one begins") {
   Node node;
   node.send(0, 0xffff, 0x3000, 1);
-  node.send(1, EXRNIC_MAX_NODE, 0x3000, 1);
+  node.send(1, EXRNIC_CHANNEL_NODES, 0x3000, 1);
   node.send(2, kPeer, 0x3000, EXRNIC_CHANNEL_SLOT_MAX + 1);
   node.work(3, {0x63, 0, 0, 0, 0, 0, 0, 0});
   node.send(4, kPeer, 0x3000, 8, 200);
@@ -701,10 +715,10 @@ TEST_CASE("a process that waits is woken by the next event, once, behind its byt
   }
   SECTION("a failure, and a reduction") {
     node.arm(3, 4);
-    node.send(0, EXRNIC_MAX_NODE, 0, 8);
+    node.send(0, EXRNIC_CHANNEL_NODES, 0, 8);
     node.arm(3, 4, 1);
     CHECK(node.raises.size() == 2);
-    node.send(1, EXRNIC_MAX_NODE, 0, 8);
+    node.send(1, EXRNIC_CHANNEL_NODES, 0, 8);
     node.ring(4, 2);
     CHECK(node.raises.size() == 2);
   }

@@ -15,11 +15,15 @@ Hardware* hardware;
 Hardware::Hardware() { hardware = this; }
 Hardware::~Hardware() { hardware = nullptr; }
 
-void Hardware::punt(exrnic_fw_punt_kind kind, uint16_t qpn, uint32_t pd,
+void Hardware::punt(exrnic_fw_punt_kind kind, uint16_t from, uint32_t pd,
                     std::vector<uint32_t> payload) {
   std::array<uint32_t, EXRNIC_FW_PUNT_WORDS> words{};
-  words[EXRNIC_FW_PUNT_WORD_REQUEST] = kind | uint32_t{qpn} << EXRNIC_FW_REQUEST_NUMBER_SHIFT |
-                                       0x5555u << EXRNIC_FW_REQUEST_GENERATION_SHIFT;
+  const uint32_t number = from;
+  words[EXRNIC_FW_PUNT_WORD_REQUEST] =
+      kind |
+      (kind == EXRNIC_FW_PUNT_KIND_MESSAGE ? number << EXRNIC_FW_REQUEST_NODE_SHIFT
+                                           : number << EXRNIC_FW_REQUEST_NUMBER_SHIFT |
+                                                 0x5555u << EXRNIC_FW_REQUEST_GENERATION_SHIFT);
   words[EXRNIC_FW_PUNT_WORD_MSN] = static_cast<uint32_t>(punts.size() + 1);
   words[EXRNIC_FW_PUNT_WORD_PD] = pd;
   std::copy(payload.begin(), payload.end(), words.begin() + EXRNIC_FW_PUNT_WORD_PAYLOAD);

@@ -79,6 +79,7 @@ static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg 
 		.max_srq = limits->srq,
 		.comp_vectors = limits->comp_vectors,
 		.read_pool = limits->read_pool,
+		.max_node = limits->node,
 		.max_window = (u64)limits->windows * limits->window_size,
 		.max_sq_slots = BIT(EXRNIC_SQ_LOG_MAX),
 		.max_cq_entries = BIT(EXRNIC_CQ_LOG_MAX),

@@ -78,7 +78,7 @@ static void post(struct owner *owner)
 	struct exrnic_channel_work work = {
 		.opcode = EXRNIC_CHANNEL_OPCODE_SEND,
 		.id = owner->posted,
-		.target = EXRNIC_MAX_NODE,
+		.target = EXRNIC_CHANNEL_NODES,
 		.offset = SLOTS_AT,
 	};
 

@@ -29,7 +29,7 @@ static void query_reports_the_device(void)
 	CHECK(q.clock_khz > 0);
 	for (size_t i = 0; i < sizeof(q.rsvd); i++)
 		CHECK_EQ(q.rsvd[i], 0);
-	CHECK_EQ(q.rsvd2, 0);
+	CHECK(q.max_node > q.node_id && q.max_node <= EXRNIC_MAX_NODE);
 }
 
 static void query_reports_the_mac_of_the_node(void)

@@ -84,7 +84,7 @@ struct exrnic_query {
 	__u8 rsvd[2];
 	__aligned_u64 features;		/* EXRNIC_FEATURE_*: there are none yet */
 	__u32 read_pool;	/* places for PULLs under way, in each direction; see CREATE_QP */
-	__u32 rsvd2;
+	__u32 max_node;		/* nodes that it can talk to: their identifiers are below */
 	__u16 pkeys[16];	/* the node's P_Keys; with the low 15 bits zero: none. pkeys/ in sysfs */
 	__aligned_u64 max_window;	/* bytes of the longest remote window: BAR 4 */
 };

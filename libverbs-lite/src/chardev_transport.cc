@@ -101,6 +101,7 @@ class ChardevTransport : public Transport {
     info->clock_khz = query.clock_khz;
     info->comp_vectors = query.comp_vectors;
     info->read_pool = query.read_pool;
+    info->max_node = query.max_node;
     memcpy(info->mac, query.mac, sizeof(info->mac));
     static_assert(sizeof(info->pkeys) == sizeof(query.pkeys), "a table of P_Keys");
     memcpy(info->pkeys, query.pkeys, sizeof(info->pkeys));

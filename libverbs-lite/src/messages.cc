@@ -25,7 +25,7 @@ static_assert(VL_MESSAGE_CHANNELS == EXRNIC_FW_CHANNELS &&
                   VL_MESSAGE_SENDS_MAX == 1 << EXRNIC_CHANNEL_RING_LOG_MAX &&
                   VL_MESSAGE_RECEIVES_MAX == EXRNIC_CHANNEL_SLOTS_MAX &&
                   VL_MESSAGE_SHORT == EXRNIC_CHANNEL_INLINE &&
-                  VL_MESSAGE_NODES == EXRNIC_MAX_NODE &&
+                  VL_MESSAGE_NODES == EXRNIC_CHANNEL_NODES &&
                   VL_MESSAGE_TIMEOUT_MAX == EXRNIC_CHANNEL_TIMEOUT_MAX_US,
               "firmware's limits");
 static_assert(static_cast<int>(VL_MESSAGE_RECEIVED) == EXRNIC_CHANNEL_EVENT_KIND_MESSAGE &&
@@ -238,6 +238,10 @@ bool TakeToldEvents(vl_message_channel* channel) {
 
 vl_message_channel* vl_create_message_channel(vl_rnic* rnic, const vl_message_channel_attr* attr) {
   if (!BeginCall({{"rnic", rnic}, {"attr", attr}}) || !exrnic::AttrIsValid(*attr)) return nullptr;
+  if (rnic->info.node_id >= VL_MESSAGE_NODES) {
+    return Fail(EINVAL, "this is node %u: message channels are of nodes below %u",
+                rnic->info.node_id, unsigned{VL_MESSAGE_NODES});
+  }
   std::unique_ptr<vl_message_channel> channel(new (std::nothrow) vl_message_channel(rnic, *attr));
   if (channel == nullptr) return Fail(ENOMEM);
   if (channel->memory.data() == nullptr) return nullptr;

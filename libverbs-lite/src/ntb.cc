@@ -120,7 +120,7 @@ vl_port* vl_open_port(vl_rnic* rnic, unsigned number, unsigned peer_node, unsign
   if (!BeginCall({{"rnic", rnic}}) || !IsPort("port", number) || !IsPort("peer_port", peer_port)) {
     return nullptr;
   }
-  if (!exrnic::IsWithin("peer_node", peer_node, 0, EXRNIC_MAX_NODE - 1)) return nullptr;
+  if (!exrnic::IsWithin("peer_node", peer_node, 0, rnic->info.max_node - 1)) return nullptr;
   if (peer_node == rnic->info.node_id) {
     return Fail(EINVAL, "peer_node is %u, this node: the peer of a port is of another one",
                 peer_node);

@@ -115,12 +115,13 @@ bool Carries(vl_service service, const exrnic_wqe_opcode_properties& op) {
 }
 
 // False with an error: there is no such destination.
-bool PutDestination(const vl_destination& to, exrnic_work* wqe) {
+bool PutDestination(const vl_qp& qp, const vl_destination& to, exrnic_work* wqe) {
   const bool group = to.node == VL_NODE_GROUP;
   const uint32_t most = group ? EXRNIC_GROUP_MAX : EXRNIC_MAX_QP - 1;
   if (!IsWithin("ud.qpn", to.qpn, 0, most)) return false;
-  if (!group && to.node >= EXRNIC_MAX_NODE) {
-    Fail(EINVAL, "ud.node is %u: below %u, or VL_NODE_GROUP", to.node, unsigned{EXRNIC_MAX_NODE});
+  const uint32_t nodes = qp.pd->rnic->info.max_node;
+  if (!group && to.node >= nodes) {
+    Fail(EINVAL, "ud.node is %u: below %u, or VL_NODE_GROUP", to.node, nodes);
     return false;
   }
   wqe->head.remote_to = group ? uint64_t{EXRNIC_GROUP_QPN} + to.qpn
@@ -160,7 +161,7 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
     wqe->head.remote_stag = wr.remote_stag;
   }
   const bool to_anyone = qp.service == VL_SERVICE_UD && !op.stays;
-  if (to_anyone && !PutDestination(wr.ud, wqe)) return 0;
+  if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
   const uint32_t slots = PutPayload(qp, wr, wqe);
   const uint32_t mtu = qp.pd->rnic->info.mtu;
   if (slots == 0 || !to_anyone || wqe->head.length <= mtu) return slots;

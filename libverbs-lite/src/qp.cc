@@ -312,7 +312,7 @@ void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change)
     Explain(EINVAL,
             "no peer: queue pair %u (dest_qpn) of node %u (dest_node). Queue pairs are below %u, "
             "nodes below %u",
-            change.dest_qpn, change.dest_node, unsigned{EXRNIC_MAX_QP}, unsigned{EXRNIC_MAX_NODE});
+            change.dest_qpn, change.dest_node, unsigned{EXRNIC_MAX_QP}, qp.pd->rnic->info.max_node);
   }
   Explain(EINVAL,
           "pkey_index is %u: that entry of the RNIC's P_Keys names no partition; take another one, "

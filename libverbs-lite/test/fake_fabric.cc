@@ -74,6 +74,7 @@ class FakeTransport : public Transport {
              250000,
              31,
              4096,
+             256,
              {2, 0, 0, 0, 0, 1},
              {EXRNIC_PKEY_DEFAULT},
              64 << 20};

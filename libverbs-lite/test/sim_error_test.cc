@@ -240,7 +240,7 @@ TEST_CASE("a transition that there is not, and a peer that there is not, are nam
   attr.dest_qpn = 3;
   CHECK(vl_modify_qp(end.qp.get(), &attr) == -1);
   CHECK(errno == EINVAL);
-  CHECK(TextNames("queue pair 3 (dest_qpn) of node 256 (dest_node)"));
+  CHECK(TextNames("queue pair 3 (dest_qpn) of node 65536 (dest_node)"));
 }
 
 int RegisterError(vl_pd* pd, void* address, size_t length, int access) {

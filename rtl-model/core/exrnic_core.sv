@@ -73,6 +73,11 @@ module exrnic_core
     input  logic        rx_error_i
 );
 
+  // ---- Sizes that a build may say
+  if (N_NODE < 16 || N_NODE > 1024 || 2 ** $clog2(N_NODE) != N_NODE)
+    $error("N_NODE is %0d, a power of two from 16 to 1024 is needed", N_NODE);
+  if (N_SRQ > N_QP) $error("N_SRQ is %0d and N_QP %0d, fewer", N_SRQ, N_QP);
+
   // ---- Events: one source each
   event_t event_src[EVENT_SOURCES];
 

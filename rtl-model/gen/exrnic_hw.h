@@ -30,6 +30,7 @@ typedef uint64_t exrnic_le64;
 
 
 // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
+#define EXRNIC_CHANNEL_NODES 0x100u  // Nodes that channels reach: identifiers are below. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
 #define EXRNIC_FW_CHANNELS 4  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
 #define EXRNIC_CHANNEL_WINDOW 8  // Work of a channel that is under way at the same time, at most
 #define EXRNIC_CHANNEL_INLINE 24  // Bytes of a message that needs no slot at the receiver, at most
@@ -41,7 +42,7 @@ typedef uint64_t exrnic_le64;
 #define EXRNIC_CHANNEL_NO_SLOT 0xffffffffu  // The bytes of the message are in the event itself
 #define EXRNIC_CHANNEL_TIMEOUT_MAX_US 0x1e8480u  // Longest time-out of work, us; 0 is taken as this
 #define EXRNIC_CHANNEL_MOVE_NS 0x1e8480u  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
-#define EXRNIC_CHANNEL_STEPS 10  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+#define EXRNIC_CHANNEL_STEPS 10  // Steps of a reduction over CHANNEL_NODES nodes: one that takes in, eight exchanges, one that gives out
 #define EXRNIC_CHANNEL_TAKEN_BITS 16  // Bits of doorbell.number, the lowest: events taken so far
 #define EXRNIC_CHANNEL_AWAITED_BITS 15  // The bits of doorbell.number above them: with ARMED, the process is to be woken when so many events are written, once; at once if they are. A bell that says the same again does nothing more
 #define EXRNIC_CHANNEL_ARMED 0x80000000u  // In doorbell.number: see CHANNEL_AWAITED_BITS. Firmware that was started again wakes the process in any case
@@ -547,7 +548,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 #define EXRNIC_MAX_STAG 0x4000u  // Steering tags (memory regions)
 #define EXRNIC_MAX_ATTACHED 64  // Attachments of queue pairs to groups
 #define EXRNIC_GROUP_MAX 0xffffu  // Highest number of a group
-#define EXRNIC_MAX_NODE 0x100u  // Nodes of a fabric; node identifiers are below
+#define EXRNIC_MAX_NODE 0x10000u  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. How many of them a build can talk to register MAX_NODE says
+#define EXRNIC_NODES 0x100u  // Nodes that the full build of the RTL can talk to: identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
 #define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
 #define EXRNIC_USER_PAGES 0x100u  // User pages in BAR 2
@@ -1080,6 +1082,7 @@ enum exrnic_service {
 #define EXRNIC_FW_REQUEST_NUMBER_SHIFT 4  // Word that names a request: the kind is below; a number of FW_REQUEST_NUMBER_BITS from this bit on
 #define EXRNIC_FW_REQUEST_NUMBER_BITS 12  // See there
 #define EXRNIC_FW_REQUEST_GENERATION_SHIFT 16  // Likewise: the generation from this bit on
+#define EXRNIC_FW_REQUEST_NODE_SHIFT 16  // Of a MESSAGE: the node from this bit on
 #define EXRNIC_FW_BLOCK_WORDS 16  // Words of a PIO block for firmware
 #define EXRNIC_FW_BLOCKS 8  // PIO blocks for firmware that can wait
 #define EXRNIC_FW_GRANTS 64  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
@@ -1228,7 +1231,7 @@ enum exrnic_fw_status {
 
 // Words of a request in the punt queue (DEV_PUNT_WORDS).
 enum exrnic_fw_punt_word {
-  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NUMBER_SHIFT
+  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NODE_SHIFT
   EXRNIC_FW_PUNT_WORD_MSN = 1,  // Message sequence number in READ_QN
   EXRNIC_FW_PUNT_WORD_PAYLOAD = 2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
   EXRNIC_FW_PUNT_WORD_PD = 15,  // Protection domain of the queue pair
@@ -1316,7 +1319,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_MAX_QP 0x008  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
 #define EXRNIC_REG_MAX_CQ 0x00c  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
 #define EXRNIC_REG_MAX_STAG 0x010  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
-#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to; MAX_NODE (in a smaller build less)
+#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to: their identifiers are below, its own one too. At most MAX_NODE; NODES (in a smaller build less)
 #define EXRNIC_REG_USER_PAGES 0x018  // ro: User pages of this build; USER_PAGES
 #define EXRNIC_REG_CLOCK_KHZ 0x01c  // ro: Core clock, kHz (a strap of the board)
 #define EXRNIC_REG_STATUS 0x020  // ro: How it is; flags device_status
@@ -1399,14 +1402,15 @@ enum exrnic_trace_track {
 struct exrnic_trace_args {
   exrnic_le32 qpn;  // Queue pair at this node
   exrnic_le16 index;  // Of a work request: its last slot. Of doorbell: the new producer. Of a port's message: how often its link had come up. Of segment and placed: the low bits of the sequence number
-  uint8_t node;  // The other node
+  exrnic_le16 node;  // The other node
   uint8_t flags;  // Flags trace_flags
+  uint8_t rsvd_09[3];  // zero
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_trace_args) == 8);
+EXRNIC_ASSERT(sizeof(struct exrnic_trace_args) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, index) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, node) == 6);
-EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, flags) == 7);
+EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, flags) == 8);
 
 // What happened.
 enum exrnic_trace {
@@ -1868,7 +1872,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_ATOMIC_BYTES 8  // Bytes that an atomic works on, at a multiple of that
 #define EXRNIC_CQE_PHASE_NONE 2  // In cqe.phase: no completion, whatever the round. Software fills the ring with it that RESIZE_CQ gives a queue in the middle of a round
 #define EXRNIC_DATAGRAM_NODE_SHIFT 32  // In wqe.remote_to of UD: place of the node
-#define EXRNIC_SENDER_NODE_SHIFT 24  // In cqe.detail: place of the sender's node
+#define EXRNIC_SENDER_NODE_SHIFT 16  // In cqe.detail: place of the sender's node; a number of a queue pair has no more bits
 #define EXRNIC_WQE_INDEX_BITS 16  // Bits of a free-running slot index
 #define EXRNIC_DOORBELL_SQ 0  // Offset in the user page: send queue producer
 #define EXRNIC_DOORBELL_RQ 8  // Offset in the user page: receive queue producer
@@ -2084,7 +2088,7 @@ struct exrnic_cqe {
   exrnic_le32 byte_length;  // Bytes of the message; with flag grh of the queue pair GRH_BYTES more
   exrnic_le32 imm_data;  // Of a receive, see flags cqe_flags
   exrnic_le32 qpn;  // Queue pair
-  exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
+  exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair, of whose number these are the low bits
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t status;  // Enum cqe_status
   uint8_t flags;  // Flags cqe_flags

@@ -5,6 +5,7 @@ package exrnic_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
   // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
+  localparam int unsigned CHANNEL_NODES = 32'h100;  // Nodes that channels reach: identifiers are below. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
   localparam int unsigned FW_CHANNELS = 32'h4;  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
   localparam int unsigned CHANNEL_WINDOW = 32'h8;  // Work of a channel that is under way at the same time, at most
   localparam int unsigned CHANNEL_INLINE = 32'h18;  // Bytes of a message that needs no slot at the receiver, at most
@@ -16,7 +17,7 @@ package exrnic_pkg;
   localparam int unsigned CHANNEL_NO_SLOT = 32'hffffffff;  // The bytes of the message are in the event itself
   localparam int unsigned CHANNEL_TIMEOUT_MAX_US = 32'h1e8480;  // Longest time-out of work, us; 0 is taken as this
   localparam int unsigned CHANNEL_MOVE_NS = 32'h1e8480;  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
-  localparam int unsigned CHANNEL_STEPS = 32'ha;  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+  localparam int unsigned CHANNEL_STEPS = 32'ha;  // Steps of a reduction over CHANNEL_NODES nodes: one that takes in, eight exchanges, one that gives out
   localparam int unsigned CHANNEL_TAKEN_BITS = 32'h10;  // Bits of doorbell.number, the lowest: events taken so far
   localparam int unsigned CHANNEL_AWAITED_BITS = 32'hf;  // The bits of doorbell.number above them: with ARMED, the process is to be woken when so many events are written, once; at once if they are. A bell that says the same again does nothing more
   localparam int unsigned CHANNEL_ARMED = 32'h80000000;  // In doorbell.number: see CHANNEL_AWAITED_BITS. Firmware that was started again wakes the process in any case
@@ -331,7 +332,8 @@ package exrnic_pkg;
   localparam int unsigned MAX_STAG = 32'h4000;  // Steering tags (memory regions)
   localparam int unsigned MAX_ATTACHED = 32'h40;  // Attachments of queue pairs to groups
   localparam int unsigned GROUP_MAX = 32'hffff;  // Highest number of a group
-  localparam int unsigned MAX_NODE = 32'h100;  // Nodes of a fabric; node identifiers are below
+  localparam int unsigned MAX_NODE = 32'h10000;  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. How many of them a build can talk to register MAX_NODE says
+  localparam int unsigned NODES = 32'h100;  // Nodes that the full build of the RTL can talk to: identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
   localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
   localparam int unsigned USER_PAGES = 32'h100;  // User pages in BAR 2
@@ -736,6 +738,7 @@ package exrnic_pkg;
   localparam int unsigned FW_REQUEST_NUMBER_SHIFT = 32'h4;  // Word that names a request: the kind is below; a number of FW_REQUEST_NUMBER_BITS from this bit on
   localparam int unsigned FW_REQUEST_NUMBER_BITS = 32'hc;  // See there
   localparam int unsigned FW_REQUEST_GENERATION_SHIFT = 32'h10;  // Likewise: the generation from this bit on
+  localparam int unsigned FW_REQUEST_NODE_SHIFT = 32'h10;  // Of a MESSAGE: the node from this bit on
   localparam int unsigned FW_BLOCK_WORDS = 32'h10;  // Words of a PIO block for firmware
   localparam int unsigned FW_BLOCKS = 32'h8;  // PIO blocks for firmware that can wait
   localparam int unsigned FW_GRANTS = 32'h40;  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
@@ -867,7 +870,7 @@ package exrnic_pkg;
 
   // Words of a request in the punt queue (DEV_PUNT_WORDS).
   typedef enum logic [3:0] {
-    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NUMBER_SHIFT
+    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NODE_SHIFT
     FW_PUNT_WORD_MSN = 4'h1,  // Message sequence number in READ_QN
     FW_PUNT_WORD_PAYLOAD = 4'h2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
     FW_PUNT_WORD_PD = 4'hf  // Protection domain of the queue pair
@@ -948,7 +951,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_MAX_QP = 16'h008;  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
   localparam logic [15:0] REG_MAX_CQ = 16'h00c;  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
   localparam logic [15:0] REG_MAX_STAG = 16'h010;  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
-  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to; MAX_NODE (in a smaller build less)
+  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to: their identifiers are below, its own one too. At most MAX_NODE; NODES (in a smaller build less)
   localparam logic [15:0] REG_USER_PAGES = 16'h018;  // ro: User pages of this build; USER_PAGES
   localparam logic [15:0] REG_CLOCK_KHZ = 16'h01c;  // ro: Core clock, kHz (a strap of the board)
   localparam logic [15:0] REG_STATUS = 16'h020;  // ro: How it is; flags device_status
@@ -1034,12 +1037,13 @@ package exrnic_pkg;
 
   // What an event of the core tells of itself. What it does not know is zero.
   typedef struct packed {
+    logic [23:0] rsvd_72;  // zero
     logic [7:0] flags;  // Flags trace_flags
-    logic [7:0] node;  // The other node
+    logic [15:0] node;  // The other node
     logic [15:0] index;  // Of a work request: its last slot. Of doorbell: the new producer. Of a port's message: how often its link had come up. Of segment and placed: the low bits of the sequence number
     logic [31:0] qpn;  // Queue pair at this node
   } trace_args_t;
-  localparam int unsigned TRACE_ARGS_BYTES = 8;
+  localparam int unsigned TRACE_ARGS_BYTES = 12;
 
   // Trace events.
   localparam int unsigned TRACE_DOORBELL = 0;  // A doorbell or PIO block of a send queue is accepted
@@ -1375,7 +1379,7 @@ package exrnic_pkg;
   localparam int unsigned ATOMIC_BYTES = 32'h8;  // Bytes that an atomic works on, at a multiple of that
   localparam int unsigned CQE_PHASE_NONE = 32'h2;  // In cqe.phase: no completion, whatever the round. Software fills the ring with it that RESIZE_CQ gives a queue in the middle of a round
   localparam int unsigned DATAGRAM_NODE_SHIFT = 32'h20;  // In wqe.remote_to of UD: place of the node
-  localparam int unsigned SENDER_NODE_SHIFT = 32'h18;  // In cqe.detail: place of the sender's node
+  localparam int unsigned SENDER_NODE_SHIFT = 32'h10;  // In cqe.detail: place of the sender's node; a number of a queue pair has no more bits
   localparam int unsigned WQE_INDEX_BITS = 32'h10;  // Bits of a free-running slot index
   localparam int unsigned DOORBELL_SQ = 32'h0;  // Offset in the user page: send queue producer
   localparam int unsigned DOORBELL_RQ = 32'h8;  // Offset in the user page: receive queue producer
@@ -1610,7 +1614,7 @@ package exrnic_pkg;
     logic [7:0] flags;  // Flags cqe_flags
     logic [7:0] status;  // Enum cqe_status
     logic [7:0] opcode;  // Enum wqe_opcode
-    logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
+    logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair, of whose number these are the low bits
     logic [31:0] qpn;  // Queue pair
     logic [31:0] imm_data;  // Of a receive, see flags cqe_flags
     logic [31:0] byte_length;  // Bytes of the message; with flag grh of the queue pair GRH_BYTES more

@@ -708,22 +708,22 @@ module exrnic_pkg_check;
     v_fw_info.stack_used = '1;
     if (v_fw_info !== (256'({32{1'b1}}) << 160))
       $fatal(1, "fw_info_t.stack_used: place");
-    if ($bits(trace_args_t) != 64) $fatal(1, "trace_args_t: size");
+    if ($bits(trace_args_t) != 96) $fatal(1, "trace_args_t: size");
     v_trace_args = '0;
     v_trace_args.qpn = '1;
-    if (v_trace_args !== (64'({32{1'b1}}) << 0))
+    if (v_trace_args !== (96'({32{1'b1}}) << 0))
       $fatal(1, "trace_args_t.qpn: place");
     v_trace_args = '0;
     v_trace_args.index = '1;
-    if (v_trace_args !== (64'({16{1'b1}}) << 32))
+    if (v_trace_args !== (96'({16{1'b1}}) << 32))
       $fatal(1, "trace_args_t.index: place");
     v_trace_args = '0;
     v_trace_args.node = '1;
-    if (v_trace_args !== (64'({8{1'b1}}) << 48))
+    if (v_trace_args !== (96'({16{1'b1}}) << 48))
       $fatal(1, "trace_args_t.node: place");
     v_trace_args = '0;
     v_trace_args.flags = '1;
-    if (v_trace_args !== (64'({8{1'b1}}) << 56))
+    if (v_trace_args !== (96'({8{1'b1}}) << 64))
       $fatal(1, "trace_args_t.flags: place");
     if ($bits(eth_t) != 112) $fatal(1, "eth_t: size");
     v_eth = '0;

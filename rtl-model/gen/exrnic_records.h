@@ -26,9 +26,9 @@ constexpr unsigned kNCq = EXRNIC_N_CQ;  // Completion queues
 constexpr unsigned kNCq = 1024;  // Completion queues
 #endif
 #ifdef EXRNIC_N_SRQ
-constexpr unsigned kNSrq = EXRNIC_N_SRQ;  // Shared receive queues
+constexpr unsigned kNSrq = EXRNIC_N_SRQ;  // Shared receive queues, no more than queue pairs
 #else
-constexpr unsigned kNSrq = 256;  // Shared receive queues
+constexpr unsigned kNSrq = 256;  // Shared receive queues, no more than queue pairs
 #endif
 #ifdef EXRNIC_N_STAG
 constexpr unsigned kNStag = EXRNIC_N_STAG;  // Steering tags
@@ -46,9 +46,9 @@ constexpr unsigned kNWindow = EXRNIC_N_WINDOW;  // Windows
 constexpr unsigned kNWindow = 64;  // Windows
 #endif
 #ifdef EXRNIC_N_NODE
-constexpr unsigned kNNode = EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 on
+constexpr unsigned kNNode = EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 to 1024
 #else
-constexpr unsigned kNNode = 256;  // Nodes that it can talk to; a power of two from 16 on
+constexpr unsigned kNNode = 256;  // Nodes that it can talk to; a power of two from 16 to 1024
 #endif
 #ifdef EXRNIC_DATA_W
 constexpr unsigned kDataW = EXRNIC_DATA_W;  // Bits of the data path
@@ -1090,7 +1090,7 @@ struct Read {
   }
 };
 
-// A request of the peer that goes to firmware; or a message of its firmware, whose node then stands for the queue pair.
+// A request of the peer that goes to firmware; or a message of its firmware, whose node then stands for the generation.
 struct Punt {
   bool message = false;
   bool atomic = false;

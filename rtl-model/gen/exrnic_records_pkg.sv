@@ -20,9 +20,9 @@ package exrnic_records_pkg;
   localparam int unsigned N_CQ = 1024;  // Completion queues
 `endif
 `ifdef EXRNIC_N_SRQ
-  localparam int unsigned N_SRQ = `EXRNIC_N_SRQ;  // Shared receive queues
+  localparam int unsigned N_SRQ = `EXRNIC_N_SRQ;  // Shared receive queues, no more than queue pairs
 `else
-  localparam int unsigned N_SRQ = 256;  // Shared receive queues
+  localparam int unsigned N_SRQ = 256;  // Shared receive queues, no more than queue pairs
 `endif
 `ifdef EXRNIC_N_STAG
   localparam int unsigned N_STAG = `EXRNIC_N_STAG;  // Steering tags
@@ -40,9 +40,9 @@ package exrnic_records_pkg;
   localparam int unsigned N_WINDOW = 64;  // Windows
 `endif
 `ifdef EXRNIC_N_NODE
-  localparam int unsigned N_NODE = `EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 on
+  localparam int unsigned N_NODE = `EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 to 1024
 `else
-  localparam int unsigned N_NODE = 256;  // Nodes that it can talk to; a power of two from 16 on
+  localparam int unsigned N_NODE = 256;  // Nodes that it can talk to; a power of two from 16 to 1024
 `endif
 `ifdef EXRNIC_DATA_W
   localparam int unsigned DATA_W = `EXRNIC_DATA_W;  // Bits of the data path
@@ -534,7 +534,7 @@ package exrnic_records_pkg;
     term_code_e code;  // ANSWER_REFUSED: why
   } read_t;
 
-  // A request of the peer that goes to firmware; or a message of its firmware, whose node then stands for the queue pair.
+  // A request of the peer that goes to firmware; or a message of its firmware, whose node then stands for the generation.
   typedef struct packed {
     logic message;
     logic atomic;

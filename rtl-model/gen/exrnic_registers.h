@@ -88,6 +88,15 @@ constexpr bool in_counters(uint32_t offset) {
 
 // The registers of registers.yaml whose line says all.
 struct PlainRegisters {
+  // Of the full build; another one says its own.
+  uint32_t max_qp = EXRNIC_MAX_QP;  // Queue pairs of this build
+  uint32_t max_cq = EXRNIC_MAX_CQ;  // Completion queues of this build
+  uint32_t max_stag = EXRNIC_MAX_STAG;  // Steering tags of this build
+  uint32_t max_node = EXRNIC_NODES;  // Nodes that this build can talk to: their identifiers are below, its own one too. At most MAX_NODE
+  uint32_t max_srq = EXRNIC_MAX_SRQ;  // Shared receive queues of this build
+  uint32_t max_window = EXRNIC_MAX_WINDOWS;  // Windows of this build
+  uint32_t read_pool = EXRNIC_READ_POOL;  // Places for PULLs under way of this build, in each direction
+
   uint32_t control = 0;  // What the driver lets it do
   uint32_t mtu = EXRNIC_MTU_DEFAULT;  // Payload bytes of a frame
   uint32_t rto_cycles = EXRNIC_RTO_CYCLES_DEFAULT;  // Longest retransmission time-out, core clock cycles
@@ -141,13 +150,13 @@ struct PlainRegisters {
       case EXRNIC_REG_ABI_VERSION:
         return EXRNIC_ABI_VERSION;
       case EXRNIC_REG_MAX_QP:
-        return EXRNIC_MAX_QP;
+        return max_qp;
       case EXRNIC_REG_MAX_CQ:
-        return EXRNIC_MAX_CQ;
+        return max_cq;
       case EXRNIC_REG_MAX_STAG:
-        return EXRNIC_MAX_STAG;
+        return max_stag;
       case EXRNIC_REG_MAX_NODE:
-        return EXRNIC_MAX_NODE;
+        return max_node;
       case EXRNIC_REG_USER_PAGES:
         return EXRNIC_USER_PAGES;
       case EXRNIC_REG_CONTROL:
@@ -161,9 +170,9 @@ struct PlainRegisters {
       case EXRNIC_REG_INT_ENABLE:
         return int_enable;
       case EXRNIC_REG_MAX_SRQ:
-        return EXRNIC_MAX_SRQ;
+        return max_srq;
       case EXRNIC_REG_MAX_WINDOW:
-        return EXRNIC_MAX_WINDOWS;
+        return max_window;
       case EXRNIC_REG_COMBINE_CYCLES:
         return combine_cycles;
       case EXRNIC_REG_LOAD_CYCLES:
@@ -175,7 +184,7 @@ struct PlainRegisters {
       case EXRNIC_REG_MAX_EQ:
         return EXRNIC_MAX_EQ;
       case EXRNIC_REG_READ_POOL:
-        return EXRNIC_READ_POOL;
+        return read_pool;
       default:
         return {};
     }

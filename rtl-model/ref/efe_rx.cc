@@ -141,14 +141,15 @@ bool is_for_group(const uint8_t* efe) {
          is_group(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)));
 }
 
-bool addressed(const Frame& frame, uint16_t to) {
+bool addressed(const Frame& frame, const State& state) {
+  const uint16_t to = state.config.node_id;
   const uint8_t* ethernet = frame.data.data();
   const uint8_t* efe = ethernet + EXRNIC_ETH_BYTES;
-  const uint64_t from = exrnic_efe_src_node(efe);
+  const auto from = static_cast<uint32_t>(exrnic_efe_src_node(efe));
   const uint64_t group = exrnic_efe_dst_qpn(efe) - EXRNIC_GROUP_QPN;
   const uint64_t dst = is_for_group(efe) ? mac_of_group(group) : mac_of(to);
   return exrnic_eth_dst(ethernet) == dst && exrnic_eth_src(ethernet) == mac_of(from) &&
-         from < EXRNIC_MAX_NODE && frame.looped == (from == to);
+         state.has_node(from) && frame.looped == (from == to);
 }
 
 }  // namespace
@@ -158,7 +159,7 @@ void EfeRx::receive(const Frame& frame) {
   if (!state_.enabled()) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   if (frame.fcs_error) return state_.count(EXRNIC_COUNTER_RX_FCS_ERROR);
   if (!well_formed(frame.data)) return state_.count(EXRNIC_COUNTER_RX_MALFORMED);
-  if (!addressed(frame, state_.config.node_id)) return state_.count(EXRNIC_COUNTER_RX_MISDIRECTED);
+  if (!addressed(frame, state_)) return state_.count(EXRNIC_COUNTER_RX_MISDIRECTED);
 
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   const auto node = static_cast<uint32_t>(exrnic_efe_src_node(efe));

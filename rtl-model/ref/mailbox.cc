@@ -181,7 +181,7 @@ bool Mailbox::is_heard(const exrnic_mbox_create_cq& command) const {
 }
 
 exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
-  if (command.cqn >= EXRNIC_MAX_CQ || command.page >= EXRNIC_USER_PAGES || !is_heard(command))
+  if (command.cqn >= state_.cqs.size() || command.page >= EXRNIC_USER_PAGES || !is_heard(command))
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   CompletionQueue& cq = state_.cqs[command.cqn];
   if (cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
@@ -195,7 +195,7 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
 }
 
 exrnic_mbox_status Mailbox::destroy_cq(const exrnic_mbox_object& command) {
-  if (command.index >= EXRNIC_MAX_CQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.index >= state_.cqs.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.cqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   state_.cqs[command.index] = {};
   state_.forget_events(EXRNIC_EQE_OBJECT_CQ, command.index);
@@ -204,7 +204,7 @@ exrnic_mbox_status Mailbox::destroy_cq(const exrnic_mbox_object& command) {
 
 // Its indices stay, and so does what it is armed for and has counted.
 exrnic_mbox_status Mailbox::resize_cq(const exrnic_mbox_resize_cq& command) {
-  if (command.cqn >= EXRNIC_MAX_CQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.cqn >= state_.cqs.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   CompletionQueue& cq = state_.cqs[command.cqn];
   if (!cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (!log_good(command.log_entries, EXRNIC_CQ_LOG_MAX) || !pbl_good(command.pbl_address))
@@ -219,15 +219,15 @@ exrnic_mbox_status Mailbox::resize_cq(const exrnic_mbox_resize_cq& command) {
 // Completion queues and shared receive queue are of the same user page.
 bool Mailbox::owns_queues(const exrnic_mbox_create_qp& command) const {
   for (const uint32_t cqn : {command.send_cqn, command.recv_cqn})
-    if (cqn >= EXRNIC_MAX_CQ || !state_.cqs[cqn].valid || state_.cqs[cqn].page != command.page)
+    if (cqn >= state_.cqs.size() || !state_.cqs[cqn].valid || state_.cqs[cqn].page != command.page)
       return false;
   if (command.srqn == EXRNIC_NO_SRQ) return true;
-  return command.srqn < EXRNIC_MAX_SRQ && state_.srqs[command.srqn].valid &&
+  return command.srqn < state_.srqs.size() && state_.srqs[command.srqn].valid &&
          state_.srqs[command.srqn].page == command.page;
 }
 
 exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
-  if (command.qpn >= EXRNIC_MAX_QP || command.page >= EXRNIC_USER_PAGES ||
+  if (command.qpn >= state_.qps.size() || command.page >= EXRNIC_USER_PAGES ||
       command.pd >= EXRNIC_FW_PD || !owns_queues(command))
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   QueuePair& qp = state_.qps[command.qpn];
@@ -257,7 +257,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
 }
 
 exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
-  if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.qpn >= state_.qps.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (command.state > EXRNIC_QP_STATE_SQD || (command.attributes & ~(kOfRc | kOfUd)) != 0)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   QueuePair& qp = state_.qps[command.qpn];
@@ -283,7 +283,7 @@ bool Mailbox::values_good(const exrnic_mbox_modify_qp& command, const QueuePair&
   };
   const uint32_t index = command.pkey_index;
   return !bad(EXRNIC_QP_ATTRIBUTES_DEST,
-              command.dest_node < EXRNIC_MAX_NODE && command.dest_qpn < EXRNIC_RESERVED_QPN) &&
+              state_.has_node(command.dest_node) && command.dest_qpn < EXRNIC_RESERVED_QPN) &&
          !bad(EXRNIC_QP_ATTRIBUTES_PKEY_INDEX,
               index < EXRNIC_PKEYS && (state_.pkeys[index] & ~EXRNIC_PKEY_FULL) != 0) &&
          !bad(EXRNIC_QP_ATTRIBUTES_ACCESS, (command.access & ~kRights) == 0) &&
@@ -344,7 +344,7 @@ bool Mailbox::is_under_way(const QueuePair& qp) {
 }
 
 exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
-  if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.index >= state_.qps.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.index];
   if (!qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   exrnic_mbox_query_qp now{};
@@ -370,7 +370,7 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
 }
 
 exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
-  if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.index >= state_.qps.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.qps[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   QueuePair& qp = state_.qps[command.index];
   for (auto& attachment : state_.attachments)
@@ -388,7 +388,7 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
 exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) {
   constexpr uint32_t kRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
                                EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
-  if (stag_index(command.stag) >= EXRNIC_MAX_STAG || command.pd >= EXRNIC_MAX_PD)
+  if (stag_index(command.stag) >= state_.regions.size() || command.pd >= EXRNIC_MAX_PD)
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.stag)];
   if (region.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
@@ -406,7 +406,7 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
 }
 
 exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
-  if (stag_index(command.index) >= EXRNIC_MAX_STAG) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (stag_index(command.index) >= state_.regions.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.index)];
   const bool named = region.stag == command.index || region.kind == EXRNIC_REGION_KIND_FAST;
   if (!region.valid || !named) return EXRNIC_MBOX_STATUS_BAD_STATE;
@@ -415,7 +415,7 @@ exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
 }
 
 exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
-  if (command.srqn >= EXRNIC_MAX_SRQ || command.page >= EXRNIC_USER_PAGES ||
+  if (command.srqn >= state_.srqs.size() || command.page >= EXRNIC_USER_PAGES ||
       command.pd >= EXRNIC_MAX_PD)
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   SharedReceiveQueue& srq = state_.srqs[command.srqn];
@@ -429,7 +429,7 @@ exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
 }
 
 exrnic_mbox_status Mailbox::destroy_srq(const exrnic_mbox_object& command) {
-  if (command.index >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.index >= state_.srqs.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.srqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   state_.srqs[command.index] = {};
   state_.forget_events(EXRNIC_EQE_OBJECT_SRQ, command.index);
@@ -437,7 +437,7 @@ exrnic_mbox_status Mailbox::destroy_srq(const exrnic_mbox_object& command) {
 }
 
 exrnic_mbox_status Mailbox::modify_srq(const exrnic_mbox_modify_srq& command) {
-  if (command.srqn >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.srqn >= state_.srqs.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   SharedReceiveQueue& srq = state_.srqs[command.srqn];
   if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (command.limit > EXRNIC_SRQ_LIMIT_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
@@ -446,7 +446,7 @@ exrnic_mbox_status Mailbox::modify_srq(const exrnic_mbox_modify_srq& command) {
 }
 
 exrnic_mbox_status Mailbox::query_srq(const exrnic_mbox_object& command) {
-  if (command.index >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.index >= state_.srqs.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const SharedReceiveQueue& srq = state_.srqs[command.index];
   if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   answer(exrnic_mbox_query_srq{srq.limit, srq.producer, srq.consumer});
@@ -456,7 +456,7 @@ exrnic_mbox_status Mailbox::query_srq(const exrnic_mbox_object& command) {
 // ---- Groups
 
 exrnic_mbox_status Mailbox::judge(const exrnic_mbox_group& command) const {
-  if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.qpn >= state_.qps.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.qpn];
   if (!qp.valid || !qp.is_datagram()) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (command.group > EXRNIC_GROUP_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
@@ -490,12 +490,12 @@ exrnic_mbox_status Mailbox::detach_group(const exrnic_mbox_group& command) {
 
 exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   constexpr uint32_t kRights = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD;
-  if (command.window >= EXRNIC_MAX_WINDOWS) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.window >= state_.windows.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (command.access == 0) {
     windows_.set(command.window, {});
     return EXRNIC_MBOX_STATUS_OK;
   }
-  if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.qpn >= state_.qps.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.qpn];
   if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.service != EXRNIC_SERVICE_RC)
     return EXRNIC_MBOX_STATUS_BAD_STATE;

@@ -127,7 +127,7 @@ uint32_t Ports::pending() const {
 void Ports::set_peer(Port& port, uint32_t value) {
   const uint32_t node = value >> 16;
   const uint32_t peer = value & UINT16_MAX;
-  if (port.enabled || node >= EXRNIC_MAX_NODE || node == state_.config.node_id ||
+  if (port.enabled || !state_.has_node(node) || node == state_.config.node_id ||
       peer >= EXRNIC_PORTS)
     return;
   port.node = node;

@@ -169,7 +169,8 @@ void Receiver::complete() {
   }
   if (segment_->datagram) {
     ended.flags |= EXRNIC_CQE_FLAGS_SENDER;
-    ended.sender = segment_->node << EXRNIC_SENDER_NODE_SHIFT | segment_->src_qpn;
+    ended.sender = segment_->node << EXRNIC_SENDER_NODE_SHIFT |
+                   (segment_->src_qpn & ((1u << EXRNIC_SENDER_NODE_SHIFT) - 1));
     if (segment_->group) ended.flags |= EXRNIC_CQE_FLAGS_GROUP;
     ended.group = segment_->group.value_or(0);
   }

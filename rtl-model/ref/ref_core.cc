@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "rtl-model/ref/completer.h"
@@ -29,7 +30,8 @@ namespace {
 
 // The blocks and how they are joined. A reset makes them anew.
 struct Blocks {
-  Blocks(const CoreConfig& config, CoreSink* trace_sink) : state(config, trace_sink) {
+  Blocks(const CoreConfig& config, const RefSizes& sizes, CoreSink* trace_sink)
+      : state(config, sizes, trace_sink) {
     efe_rx.connect(efe_tx);
   }
 
@@ -162,9 +164,12 @@ constexpr uint64_t kMostSpareCycles = 128;
 
 class RefCore final : public Core {
  public:
-  RefCore(const CoreConfig& config, CoreSink& sink)
-      : config_(config), trace_sink_(sink.tracing() ? &sink : nullptr), sink_(sink) {
-    if (config.node_id >= EXRNIC_MAX_NODE) throw std::invalid_argument("no such node id");
+  RefCore(const CoreConfig& config, const RefSizes& sizes, CoreSink& sink)
+      : config_(config), sizes_(sizes), trace_sink_(sink.tracing() ? &sink : nullptr), sink_(sink) {
+    if (config.node_id >= sizes.nodes) {
+      throw std::invalid_argument("node id " + std::to_string(config.node_id) +
+                                  ": this core has those below " + std::to_string(sizes.nodes));
+    }
     reset();
   }
 
@@ -172,7 +177,7 @@ class RefCore final : public Core {
     inbound_.clear();
     frames_.clear();
     quiet_ = unquiet_ = 0;
-    blocks_ = std::make_unique<Blocks>(config_, trace_sink_);
+    blocks_ = std::make_unique<Blocks>(config_, sizes_, trace_sink_);
   }
 
   void mmio_write(const MmioAccess& access) override { inbound_.store(access); }
@@ -291,6 +296,7 @@ class RefCore final : public Core {
   }
 
   CoreConfig config_;
+  const RefSizes sizes_;
   CoreSink* const trace_sink_;
   WatchedSink sink_;
   uint64_t quiet_ = 0;    // cycles without input or output
@@ -304,7 +310,13 @@ class RefCore final : public Core {
 }  // namespace ref
 
 std::unique_ptr<Core> make_ref_core(const CoreConfig& config, CoreSink& sink) {
-  return std::make_unique<ref::RefCore>(config, sink);
+  return std::make_unique<ref::RefCore>(config, RefSizes{}, sink);
+}
+
+CoreFactory ref_cores(const RefSizes& sizes) {
+  return [sizes](const CoreConfig& config, CoreSink& sink) {
+    return std::make_unique<ref::RefCore>(config, sizes, sink);
+  };
 }
 
 }  // namespace exrnic

@@ -5,11 +5,16 @@
 
 #include <memory>
 
+#include "rtl-model/ref/sizes.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic {
 
-// `sink` must outlive the core. Throws std::invalid_argument for a node id that is none.
+// With tables as the RTL of this build has them. `sink` must outlive the core. Throws
+// std::invalid_argument for a node id that is none.
 std::unique_ptr<Core> make_ref_core(const CoreConfig& config, CoreSink& sink);
+
+// The same with other tables.
+CoreFactory ref_cores(const RefSizes& sizes);
 
 }  // namespace exrnic

@@ -15,6 +15,8 @@
 #include "exrnic_registers.h"
 #include "rtl-model/ref/atomic.h"
 #include "rtl-model/ref/pio.h"
+#include "rtl-model/ref/sizes.h"
+#include "rtl-model/ref/table.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::ref {
@@ -301,14 +303,23 @@ struct Attachment {
 };
 
 struct State {
-  State(const CoreConfig& config, CoreSink* trace_sink) : config(config), trace_sink(trace_sink) {}
+  State(const CoreConfig& config, const RefSizes& sizes, CoreSink* trace_sink)
+      : config(config), sizes(sizes), trace_sink(trace_sink) {
+    settings.max_qp = sizes.qps;
+    settings.max_cq = sizes.cqs;
+    settings.max_srq = sizes.srqs;
+    settings.max_stag = sizes.stags;
+    settings.read_pool = sizes.reads;
+    settings.max_window = sizes.windows;
+    settings.max_node = sizes.nodes;
+  }
 
   // `flags`: trace_flags.
   void trace(exrnic_trace what, uint32_t qpn, uint16_t index = 0, uint32_t node = 0,
              unsigned flags = 0) {
     if (trace_sink == nullptr) return;
     trace_sink->trace(
-        {what, {qpn, index, static_cast<uint8_t>(node), static_cast<uint8_t>(flags)}});
+        {what, {qpn, index, static_cast<uint16_t>(node), static_cast<uint8_t>(flags), {}}});
   }
 
   void count(exrnic_counter which) { ++counters.at(which); }
@@ -374,24 +385,27 @@ struct State {
     return qpn;
   }
 
-  CoreConfig config;                   // the link comes and goes
+  bool has_node(uint32_t node) const { return node < sizes.nodes; }
+
+  CoreConfig config;  // the link comes and goes
+  const RefSizes sizes;
   CoreSink* const trace_sink;          // nullptr: nobody traces
   registers::PlainRegisters settings;  // pull_mode, errata and combine_cycles change nothing here
   uint64_t time_ns = 0;
   uint64_t cycle = 0;
   std::array<uint64_t, EXRNIC_COUNTERS> counters{};
-  std::vector<QueuePair> qps{EXRNIC_MAX_QP};
-  uint32_t pulls_free = EXRNIC_READ_POOL;  // places that no queue pair has, for PULLs of ours,
-  uint32_t reads_free = EXRNIC_READ_POOL;  // and of peers
-  std::vector<CompletionQueue> cqs{EXRNIC_MAX_CQ};
-  std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
-  std::vector<Region> regions{EXRNIC_MAX_STAG};
-  std::vector<Window> windows{EXRNIC_MAX_WINDOWS};
+  Table<QueuePair> qps{sizes.qps};
+  uint32_t pulls_free = sizes.reads;  // places that no queue pair has, for PULLs of ours,
+  uint32_t reads_free = sizes.reads;  // and of peers
+  Table<CompletionQueue> cqs{sizes.cqs};
+  Table<SharedReceiveQueue> srqs{sizes.srqs};
+  Table<Region> regions{sizes.stags};
+  std::vector<Window> windows = std::vector<Window>(sizes.windows);
   std::array<std::optional<Attachment>, EXRNIC_MAX_ATTACHED> attachments;
   std::array<uint16_t, EXRNIC_PKEYS> pkeys = {EXRNIC_PKEY_DEFAULT};
-  std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
+  Table<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
-  std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
+  std::vector<bool> queued = std::vector<bool>(sizes.qps);
   std::set<uint32_t> pauses;   // queue pairs whose pause_until counts
   std::set<uint32_t> pulling;  // queue pairs with PULLs under way, or that wait for their peer
   std::vector<CreditUpdate> credits_heard;

@@ -26,7 +26,7 @@ uint64_t value_of(const uint8_t* data, size_t length) {
 
 Window* Windows::granted(const MmioAccess& access, uint32_t right) {
   const uint32_t index = access.offset / state_.window_size();
-  if (!state_.enabled() || !is_natural(access) || index >= EXRNIC_MAX_WINDOWS) return nullptr;
+  if (!state_.enabled() || !is_natural(access) || index >= state_.windows.size()) return nullptr;
   Window& window = state_.windows[index];
   const uint32_t offset = access.offset % state_.window_size();
   return (window.access & right) && offset + access.size <= window.length ? &window : nullptr;

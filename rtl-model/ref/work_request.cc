@@ -45,17 +45,17 @@ bool region_good(const exrnic_wqe& head) {
 }
 
 // A queue pair, or a group.
-bool destination_good(const WorkRequest& work) {
+bool destination_good(const WorkRequest& work, const State& state) {
   const uint32_t node = destination_node(work);
   const uint32_t qpn = destination_qpn(work);
   if (qpn >> 24 != 0) return false;
-  return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE;
+  return is_group(qpn) ? node == 0 : state.has_node(node);
 }
 
-bool service_good(const WorkRequest& work, uint32_t service) {
+bool service_good(const WorkRequest& work, uint32_t service, const State& state) {
   if (service == EXRNIC_SERVICE_RC) return true;
   if (service == EXRNIC_SERVICE_UC) return work.op().uc;
-  return work.op().ud && (work.op().stays || destination_good(work));
+  return work.op().ud && (work.op().stays || destination_good(work, state));
 }
 
 // Its send queue is theirs.
@@ -103,7 +103,7 @@ exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
                                   const State& state) {
   if (!work.op().posted || !flags_good(work) || !shape_good(work) || !imm_data_good(work) ||
       (work.op().pull && work.read_requests() > qp.has.reads_out) ||
-      !service_good(work, qp.service) || has_windows(qp, state) ||
+      !service_good(work, qp.service, state) || has_windows(qp, state) ||
       (work.op().registers && !region_good(work.head)))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)

@@ -114,9 +114,10 @@ class CoreSink {
 
 // Straps and link parameters that a board, not the driver, decides.
 struct CoreConfig {
-  uint16_t node_id = 0;        // 0..255; the MAC address follows from it (spec: MAC_PREFIX)
-  uint16_t max_payload = 256;  // PCIe MPS, bytes
-  uint16_t max_read = 512;     // PCIe MRRS, bytes
+  // Below the core's MAX_NODE; the MAC address follows from it (spec: MAC_PREFIX).
+  uint16_t node_id = 0;
+  uint16_t max_payload = 256;                              // PCIe MPS, bytes
+  uint16_t max_read = 512;                                 // PCIe MRRS, bytes
   uint8_t read_timeout_shift = EXRNIC_READ_TIMEOUT_SHIFT;  // PCIe completion time-out: see there
   uint8_t window_shift = EXRNIC_WINDOW_SHIFT_MIN;          // log2 of WINDOW_SIZE
   uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
@@ -181,6 +182,9 @@ using CoreFactory = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreS
 
 // The verilated RTL. `sink` must outlive the core.
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink);
+
+// Nodes that it can talk to: MAX_NODE of each core.
+uint32_t rtl_core_nodes();
 
 // Whether this program's RTL was verilated with its signals (exrnic-sim-waves).
 bool rtl_core_has_waves();

@@ -12,6 +12,7 @@
 #include "Vexrnic_core_256___024root.h"
 #include "Vexrnic_core___024root.h"
 #include "core.h"
+#include "exrnic_records.h"
 #include "inbound.h"
 #include "line_coverage.h"
 #include "transmit_clocks.h"
@@ -41,7 +42,11 @@ class RtlCore final : public Core {
         half_period_ps_(kPsPerMs / config.clock_khz / 2),
         waves_(top_, config.waves),
         watched_(config.waves != nullptr) {
-    if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
+    if (config.node_id >= records::kNNode) {
+      throw std::invalid_argument("node id " + std::to_string(config.node_id) +
+                                  ": this build has those below " +
+                                  std::to_string(records::kNNode));
+    }
     context_.get()->fatalOnError(false);  // it ends in order, see check()
     top_.cfg_node_i = config.node_id;
     top_.cfg_clock_khz_i = config.clock_khz;
@@ -336,6 +341,7 @@ class RtlCore final : public Core {
 
 }  // namespace
 
+uint32_t rtl_core_nodes() { return records::kNNode; }
 bool rtl_core_has_waves() { return EXRNIC_WAVES; }
 bool rtl_core_is_checked() { return EXRNIC_CHECKED; }
 

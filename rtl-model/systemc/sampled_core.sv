@@ -12,7 +12,7 @@ module sampled_core
     // What happened in the core in the cycle before; means something with trace_i only.
     input  logic        trace_i,
     output logic [TRACE_PROCESSOR_WAITS:0] trace_valid_o,
-    output logic [63:0] trace_o[TRACE_COMPLETION+1],
+    output trace_args_t trace_o[TRACE_COMPLETION+1],
 
     // The instruction of the on-chip processor that ended in the cycle before; likewise with retires_i.
     input  logic        retires_i,
@@ -175,7 +175,7 @@ module sampled_core
 
   function automatic trace_args_t args(logic [31:0] qpn, wqe_index_t index, node_t node,
                                        logic [7:0] flags);
-    args = '{qpn: qpn, index: 16'(index), node: 8'(node), flags: flags};
+    args = '{qpn: qpn, index: 16'(index), node: 16'(node), flags: flags, default: '0};
   endfunction
 
   logic trace_q, processor_idle_q;

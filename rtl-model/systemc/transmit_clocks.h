@@ -33,8 +33,8 @@ class TransmitClocks {
   // Sets the clocks forward; `cycles` is at most quiet_cycles().
   void advance(uint32_t cycles) {
     now() += cycles;
-    timer_scan() = static_cast<uint8_t>((timer_scan() + cycles) % nodes());
-    pacer_scan() = static_cast<uint8_t>((pacer_scan() + cycles) % nodes());
+    advance_scan(timer_scan(), cycles);
+    advance_scan(pacer_scan(), cycles);
     // What Verilator reads at these places only behind an edge of the clock.
     deadline() = deadlines()[timer_scan()];
     scan_due() = due()[pacer_scan()];
@@ -43,12 +43,17 @@ class TransmitClocks {
  private:
   // tx_pacer forgets a node that has been due for longer than its wide_t can say.
   static constexpr uint32_t kPacedAfter = (1u << 26) + 1;
-  static_assert(EXRNIC_MAX_NODE <= 256, "the scans have at most 8 bits");
 
   // N_NODE of this build: a power of two, at which the scans wrap.
   uint32_t nodes() const {
     const auto& times = deadlines();
     return static_cast<uint32_t>(sizeof(times) / sizeof(times[0]));
+  }
+
+  // A scan has as many bits as Verilator gives the number of a node.
+  template <typename Scan>
+  void advance_scan(Scan& scan, uint32_t cycles) const {
+    scan = static_cast<Scan>((scan + cycles) % nodes());
   }
 
   // 32 bits of a register with one for each node: one number, or words.
@@ -64,7 +69,7 @@ class TransmitClocks {
   // Cycles before one of the nodes of `set` is looked at whose time has come, `after` behind its
   // entry.
   template <typename Set, typename Times>
-  uint32_t first(const Set& set, const Times& times, uint32_t after, uint8_t scan) const {
+  uint32_t first(const Set& set, const Times& times, uint32_t after, uint32_t scan) const {
     uint32_t cycles = std::numeric_limits<int32_t>::max();
     for (uint32_t word = 0; 32 * word < nodes(); ++word) {
       for (uint32_t left = word_of(set, word); left != 0; left &= left - 1) {
@@ -81,10 +86,10 @@ class TransmitClocks {
 #define EXRNIC_EFE_TX(name) root_.sampled_core__DOT__u_core__DOT__u_wire__DOT__u_efe_tx__DOT__##name
   uint32_t& now() { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
   uint32_t now() const { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
-  uint8_t& timer_scan() { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
-  uint8_t timer_scan() const { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
-  uint8_t& pacer_scan() { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
-  uint8_t pacer_scan() const { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
+  auto& timer_scan() { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
+  uint32_t timer_scan() const { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
+  auto& pacer_scan() { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
+  uint32_t pacer_scan() const { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
   const auto& deadlines() const { return EXRNIC_EFE_TX(u_timer__DOT__u_deadlines__DOT__memory); }
   uint32_t& deadline() { return EXRNIC_EFE_TX(u_timer__DOT__deadline); }
   const auto& outstanding() const { return EXRNIC_EFE_TX(u_sequencer__DOT__outstanding_q); }

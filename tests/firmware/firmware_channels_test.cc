@@ -279,9 +279,9 @@ TEST_CASE("work that is none, or that nobody takes, ends with a failure and hold
   exrnic_channel_work work{};
   work.opcode = 99;
   nodes[0].put(work);
-  nodes[0].put_send(EXRNIC_MAX_NODE, {});  // no such node
-  nodes[0].put_send(999, {});              // nor this one
-  nodes[0].put_send(1, Bytes(20000));      // longer than its slots
+  nodes[0].put_send(EXRNIC_CHANNEL_NODES, {});  // no such node
+  nodes[0].put_send(999, {});                   // nor this one
+  nodes[0].put_send(1, Bytes(20000));           // longer than its slots
   nodes[0].put_send(1, pattern(5, 5));
   nodes[0].ring();
   const exrnic_channel_event_status expected[] = {

@@ -34,8 +34,14 @@ function(exrnic_reads_arguments)
     COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
+# Of tables of the core: of the RTL, of the reference model beside it, and as tests of blocks see them.
+set(EXRNIC_SIZES "" CACHE STRING
+  "Where they are not those of the full build (rtl-model/spec/blocks/types.yaml): N_QP=256;N_STAG=1024")
+list(TRANSFORM EXRNIC_SIZES PREPEND EXRNIC_ OUTPUT_VARIABLE exrnic_sizes)
+
 # The generated C header, for everything written in C or C++.
 add_library(exrnic_hw INTERFACE)
+target_compile_definitions(exrnic_hw INTERFACE ${exrnic_sizes})
 target_include_directories(exrnic_hw INTERFACE ${CMAKE_SOURCE_DIR}/rtl-model/gen)
 
 # exrnic_test_program(NAME LIBS... [SOURCES...]): a Catch2 program.
@@ -136,6 +142,9 @@ function(exrnic_verilate lib top)
   else()
     list(PREPEND ARG_SOURCES ${EXRNIC_SV_COMMON})
   endif()
+  foreach(size ${exrnic_sizes})
+    list(APPEND ARG_ARGS -D${size})
+  endforeach()
   if(ARG_COUNT_LINES)
     list(APPEND ARG_ARGS --coverage-line ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage.vlt)
   endif()

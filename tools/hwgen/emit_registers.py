@@ -169,9 +169,13 @@ def _cc_write(r):
 
 def _cc_plain(spec):
     kept = [r for r in spec.registers if r.reset]
+    sizes = [r for r in spec.registers if r.parameter]
     read = [r for r in spec.registers if r.plain]
     out = ["", f"// The registers of {spec.stem}.yaml whose line says all.",
            f"struct Plain{spec.stem.capitalize()} {{"]
+    if sizes:
+        out += ["  // Of the full build; another one says its own."]
+        out += [f"  uint32_t {r.name.lower()} = {_Cc.value(r.reads)};  // {r.doc}" for r in sizes] + [""]
     out += [f"  uint32_t {r.name.lower()} = {_Cc.value(r.reset)};  // {r.doc}" for r in kept]
     out += ["", "  // Of any other register nothing is written.",
             "  void write(uint32_t offset, uint32_t value) {", "    switch (offset) {"]
@@ -181,7 +185,7 @@ def _cc_plain(spec):
             "  std::optional<uint32_t> read(uint32_t offset) const {", "    switch (offset) {"]
     for r in read:
         out += [f"      case {_Cc.offset(r)}:",
-                f"        return {r.name.lower() if r.reset else _Cc.value(r.reads)};"]
+                f"        return {r.name.lower() if r.reset or r.parameter else _Cc.value(r.reads)};"]
     return out + ["      default:", "        return {};", "    }", "  }", "};"]
 
 

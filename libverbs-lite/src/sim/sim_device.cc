@@ -65,6 +65,7 @@ DeviceInfo IdentifyDevice(SimLink* link) {
   info.max_mr = ReadLimit(link, EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG);
   info.max_srq = ReadLimit(link, EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ);
   info.read_pool = ReadLimit(link, EXRNIC_REG_READ_POOL, EXRNIC_READ_POOL);
+  info.max_node = ReadLimit(link, EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE);
   info.max_window = uint64_t{EXRNIC_MAX_WINDOWS} * link->Read(EXRNIC_REG_WINDOW_SIZE);
   info.max_sq_slots = 1u << EXRNIC_SQ_LOG_MAX;
   info.max_cq_entries = 1u << EXRNIC_CQ_LOG_MAX;

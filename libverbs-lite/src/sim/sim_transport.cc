@@ -199,7 +199,7 @@ class SimTransport : public Transport {
   int ModifyQp(uint32_t qpn, const QpChange& change) override {
     return Guard([&] {
       const bool names_peer = (change.attributes & EXRNIC_QP_ATTRIBUTES_DEST) != 0;
-      if (names_peer && (change.dest_node >= EXRNIC_MAX_NODE || change.dest_qpn >= EXRNIC_MAX_QP)) {
+      if (names_peer && (change.dest_node >= info_.max_node || change.dest_qpn >= EXRNIC_MAX_QP)) {
         throw SimError(EINVAL, "there is no queue pair " + std::to_string(change.dest_qpn) +
                                    " of node " + std::to_string(change.dest_node));
       }

@@ -26,6 +26,7 @@ struct DeviceInfo {
   uint32_t clock_khz;
   uint32_t comp_vectors;
   uint32_t read_pool;
+  uint32_t max_node;
   uint8_t mac[6];
   uint16_t pkeys[EXRNIC_PKEYS];
   uint64_t max_window;  // bytes

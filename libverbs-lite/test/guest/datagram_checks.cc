@@ -111,6 +111,7 @@ void RefuseDatagrams(Bench* bench) {
   }
   refused(end.To(VL_OP_SEND, 0, end.Other(), mtu + 1), "more than the mtu");
   refused(end.To(VL_OP_SEND, 0, {EXRNIC_MAX_NODE, 1, kQkey}), "to no node");
+  refused(end.To(VL_OP_SEND, 0, {EXRNIC_MAX_NODE - 1, 1, kQkey}), "to one that this RNIC has not");
   refused(end.To(VL_OP_SEND, 0, {end.other().node, EXRNIC_MAX_QP, kQkey}), "to no queue pair");
   refused(end.To(VL_OP_SEND, 0, {VL_NODE_GROUP, VL_MAX_GROUP + 1, kQkey}), "to no group");
   bench->Expect(vl_attach_mcast(end.qp(), VL_MAX_GROUP + 1) == -1 && errno == EINVAL, "no group");

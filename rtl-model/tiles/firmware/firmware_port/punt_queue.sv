@@ -53,7 +53,7 @@ module punt_queue
   logic [DEPTH-1:0] of_node;
   always_comb begin
     for (int unsigned i = 0; i < DEPTH; i++)
-      of_node[i] = queue_q[i].message && queue_q[i].qpn == qpn_t'(node_i);
+      of_node[i] = queue_q[i].message && queue_q[i].generation == 16'(node_i);
   end
   assign crowded_o = count_o[PlaceBits] && $countones(of_node) >= DEPTH / 2;
 

@@ -19,7 +19,7 @@ class PuntQueue : public Bench<Vpunt_queue> {
   void push(unsigned from, bool message = true) {
     Punt punt{};
     punt.message = message;
-    punt.qpn = static_cast<uint16_t>(from);
+    (message ? punt.generation : punt.qpn) = static_cast<uint16_t>(from);
     pack(dut().push_i, punt);
     dut().push_valid_i = 1;
     cycle();

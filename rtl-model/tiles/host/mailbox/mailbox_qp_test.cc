@@ -177,7 +177,7 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
   SECTION("state") { payload.state = EXRNIC_QP_STATE_SQD + 1; }
   SECTION("state, high bits") { payload.state |= 0x100; }
-  SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
+  SECTION("node") { payload.dest_node = kNNode; }
   SECTION("own node") { payload.dest_node = kNode, expected = kOk; }
   SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
   SECTION("that of a group") { payload.dest_qpn = EXRNIC_GROUP_QPN; }
@@ -187,7 +187,7 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("an attribute that there is not") {
     payload.attributes |= EXRNIC_QP_ATTRIBUTES_RETRY_COUNT << 1;
   }
-  SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
+  SECTION("the limits") { payload.dest_node = kNNode - 1, expected = kOk; }
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
   CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
 }

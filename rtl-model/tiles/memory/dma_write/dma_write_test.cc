@@ -337,7 +337,7 @@ class RandomTraffic {
     Command command;
     command.kind = static_cast<Kind>(random_() % 4);
     command.frame_done = random_() % 2;
-    command.node = static_cast<unsigned>(random_() % EXRNIC_MAX_NODE);
+    command.node = static_cast<unsigned>(random_() % kNNode);
     command.address = random_();
     if (random_() % 2) command.address = (command.address & ~uint64_t{4095}) - random_() % 40;
     if (command.kind == kMsix) command.address = random_() % EXRNIC_MSIX_VECTORS;

@@ -873,7 +873,7 @@ TEST_CASE("A peer or vector that is none is not taken, nor another peer while en
   CHECK(ports.read(EXRNIC_REG_PORT_PEER) == peer);
   ports.write(EXRNIC_REG_PORT_CONTROL, 0);
   for (const uint32_t bad :
-       {uint32_t{kOwnNode} << 16, uint32_t{EXRNIC_MAX_NODE} << 16, peer + EXRNIC_PORTS}) {
+       {uint32_t{kOwnNode} << 16, uint32_t{kNNode} << 16, peer + EXRNIC_PORTS}) {
     ports.write(EXRNIC_REG_PORT_PEER, bad);
     CHECK(ports.read(EXRNIC_REG_PORT_PEER) == peer);
   }

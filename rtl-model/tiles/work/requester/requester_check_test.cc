@@ -104,7 +104,7 @@ TxDesc datagram(uint8_t opcode, uint32_t length, uint64_t node, uint32_t qpn,
 
 TEST_CASE("UD: a SEND goes where its work request says, with keys and number") {
   for (const auto& [node, qpn] :
-       {std::pair(uint64_t{EXRNIC_MAX_NODE - 1}, 0xabcdefu), {0, EXRNIC_GROUP_QPN + kGroup}}) {
+       {std::pair(uint64_t{kNNode - 1}, 0xabcdefu), {0, EXRNIC_GROUP_QPN + kGroup}}) {
     const TxDesc desc = datagram(EXRNIC_WQE_OPCODE_SEND, EXRNIC_MTU_DEFAULT, node, qpn);
     CHECK(desc.status == EXRNIC_CQE_STATUS_SUCCESS);
     CHECK_FALSE(desc.unsent);
@@ -130,7 +130,7 @@ TEST_CASE("UD: what no datagram can be is refused") {
   for (const uint8_t opcode : {EXRNIC_WQE_OPCODE_PUSH, EXRNIC_WQE_OPCODE_SEND_INVALIDATE,
                                EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_FETCH_ADD})
     CHECK(datagram(opcode, 8, 1, 2).status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
-  for (const auto& [node, qpn] : {std::pair(uint64_t{EXRNIC_MAX_NODE}, 2u),
+  for (const auto& [node, qpn] : {std::pair(uint64_t{kNNode}, 2u),
                                   {uint64_t{1} << 31, 2},
                                   {1, 0x1000002},
                                   {1, EXRNIC_GROUP_QPN + kGroup}}) {

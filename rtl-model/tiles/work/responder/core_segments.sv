@@ -116,7 +116,7 @@ module core_segments
     if (message) begin
       firmware.punt = '0;
       firmware.punt.message = 1'b1;
-      firmware.punt.qpn = qpn_t'(desc_i.node);
+      firmware.punt.generation = 16'(desc_i.node);
       firmware.punt.payload[$bits(firmware.punt.payload)-1-:8*FW_MESSAGE_BYTES] =
           desc_i.ddp[$bits(ddp_head_t)-8*DDP_TAGGED_BYTES-1-:8*FW_MESSAGE_BYTES];
     end

@@ -70,7 +70,7 @@ module message_end
         done_o.flags[CQE_FLAGS_IMM] = 1'b1;
       end
       if (desc_i.datagram) begin
-        done_o.sender = 32'(desc_i.node) << SENDER_NODE_SHIFT | 32'(desc_i.src_qpn);
+        done_o.sender = 32'(desc_i.node) << SENDER_NODE_SHIFT | 32'(desc_i.src_qpn[SENDER_NODE_SHIFT-1:0]);
         done_o.flags[CQE_FLAGS_SENDER] = 1'b1;
         done_o.group = desc_i.group;
         done_o.flags[CQE_FLAGS_GROUP] = desc_i.to_group;
