@@ -5,8 +5,6 @@
 
 #include <cassert>
 
-#include "exrnic_hw.h"
-
 namespace exrnic {
 namespace {
 
@@ -41,7 +39,7 @@ std::unique_ptr<ScTimeline> make_timeline(const TestbedOptions& options, const T
 // What may be refused is refused before anything is built.
 Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   const Topology topology = topology_of(options);
-  assert(topology.nodes >= 1 && topology.nodes <= EXRNIC_MAX_NODE);
+  assert(topology.nodes >= 1 && topology.nodes <= kMostNodes);
   const Routes routes = usable_routes(topology, options.profile.ethernet_switch.flow_control);
   const FabricFaults faults = faults_of(options);
   for (const auto& item : faults.towards) topology.end_named(item.first);
@@ -51,9 +49,10 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
     return timeline_->island(index % timeline_->islands());
   };
   const bool link_up = !topology.links.empty();
-  for (unsigned id = 0; id < topology.nodes; ++id) {
-    nodes_.push_back(std::make_unique<Node>(island(id), id, link_up, options.profile, make_core,
-                                            options.tracer));
+  assert(topology.ids.empty() || (topology.ids.size() == topology.nodes && !options.tracer));
+  for (unsigned node = 0; node < topology.nodes; ++node) {
+    nodes_.push_back(std::make_unique<Node>(island(node), node, topology.id_of(node), link_up,
+                                            options.profile, make_core, options.tracer));
   }
   if (options.tracer != nullptr)
     options.tracer->start(island(0), nodes_.front()->rnic().period_ps(), nodes());

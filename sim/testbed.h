@@ -31,10 +31,10 @@ namespace exrnic {
 
 struct TestbedOptions {
   Profile profile;
-  unsigned nodes = 2;                // node ids 0 to nodes - 1; at most EXRNIC_MAX_NODE
-  std::optional<Topology> topology;  // its number of nodes counts, then
-  uint64_t seed = 1;                 // of all faults
-  FaultConfig faults;                // on every direction
+  unsigned nodes = 2;                              // node ids 0 to nodes - 1; at most kMostNodes
+  std::optional<Topology> topology;                // its number of nodes counts, then
+  uint64_t seed = 1;                               // of all faults
+  FaultConfig faults;                              // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
   std::map<std::string, FaultConfig> faults_at;    // the same for any line, by the name of its end
   Tracer* tracer = nullptr;                        // of everything; must outlive the testbed

@@ -265,6 +265,9 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--faults-at", "node0:drop=1"}, "--faults-at: topology single: no link");
   refused({"--node", node, "--topology", "mesh"}, "--topology: no topology 'mesh'; take one of");
   refused({"--node", node, "--topology", "star:0"}, "--topology: topology star: 0 nodes");
+  refused({"--node", node, "--topology", "star:257"},
+          "--topology: topology star: it has 257 nodes, and cores of --core rtl talk to 256 at "
+          "most; take --core ref");
   refused({"--node", node, "--topology", dir / "t.json"}, "t.json: no such file");
   refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
           "may wait for each other for ever");
@@ -287,7 +290,7 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--waves", "w.fst", "--core", "ref"},
           "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
-  const std::string number = "write auto, or a number from 1 to 256";
+  const std::string number = "write auto, or a number from 1 to 4096";
   for (const char* threads : {"0", "257", "2x", "-1", "4294967297"})
     refused({"--node", node, "--threads", threads}, number);
   const Arguments two = {"--node", node, "--threads", "2"};

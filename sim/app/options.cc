@@ -162,10 +162,19 @@ std::string socket_of(const std::string& node) {
 
 CoreFactory cores_of(const std::string& kind) {
   if (kind == kRtlCore) return make_rtl_core;
-  if (kind == kRefCore) return make_ref_core;
+  if (kind == kRefCore) {
+    RefSizes sizes;
+    sizes.nodes = EXRNIC_MAX_NODE;
+    return ref_cores(sizes);
+  }
   if (kind == kLockstepCore) return lockstep::make_lockstep(make_rtl_core, make_ref_core);
   throw ExitRequest(kUsageError, fmt::format("--core {}: there is no such core; take {}, {} or {}",
                                              kind, kRtlCore, kRefCore, kLockstepCore));
+}
+
+// Of a simulation with such cores.
+unsigned most_nodes_of(const std::string& kind) {
+  return kind == kRefCore ? kMostNodes : std::min(kMostNodes, rtl_core_nodes());
 }
 
 // Runs `read`, which reads the argument of `option`.
@@ -207,6 +216,13 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
   if (topology.nodes < sockets) {
     throw DataFileError(fmt::format("topology {}: it has {} nodes, and --node is given {} times",
                                     topology.name, topology.nodes, sockets));
+  }
+  if (const unsigned most = most_nodes_of(options.core); topology.nodes > most) {
+    throw DataFileError(
+        fmt::format("topology {}: it has {} nodes, and cores of --core {} talk to "
+                    "{} at most; {}",
+                    topology.name, topology.nodes, options.core, most,
+                    options.core == kRefCore ? "leave some out" : "take --core ref"));
   }
   usable_routes(topology, options.profile.ethernet_switch.flow_control);
   return topology;
@@ -315,9 +331,9 @@ unsigned threads_of(const std::string& text, const Options& options) {
   unsigned threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
   if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
-      threads > EXRNIC_MAX_NODE) {
+      threads > kMostNodes) {
     throw ExitRequest(kUsageError, fmt::format("--threads {}: write {}, or a number from 1 to {}",
-                                               text, kAutomatic, EXRNIC_MAX_NODE));
+                                               text, kAutomatic, kMostNodes));
   }
   if (threads > 1 && !reason.empty())
     throw ExitRequest(kUsageError, fmt::format("--threads {}: {}; take 1", text, reason));
@@ -345,12 +361,13 @@ Options understand(const Arguments& arguments) {
     }
     options.sockets.push_back(socket);
   }
-  if (options.sockets.size() > EXRNIC_MAX_NODE) {
-    throw ExitRequest(kUsageError, fmt::format("--node: {} nodes given; at most {} are possible",
-                                               options.sockets.size(), EXRNIC_MAX_NODE));
-  }
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
+  if (const unsigned most = most_nodes_of(options.core); options.sockets.size() > most) {
+    throw ExitRequest(kUsageError,
+                      fmt::format("--node: {} nodes given; with --core {} at most {} are possible",
+                                  options.sockets.size(), options.core, most));
+  }
   options.profile = reading("--profile", [&] { return load_profile(arguments.profile); });
   if (arguments.window_bar) options.profile.window_shift = window_shift_of(*arguments.window_bar);
   options.seed = arguments.seed;

@@ -9,6 +9,7 @@
 #include "exrnic_hw.h"
 #include "sim/files/strict_object.h"
 #include "sim/topology/link_names.h"
+#include "sim/topology/topology.h"
 
 namespace exrnic {
 namespace {
@@ -176,7 +177,7 @@ Json ControlCommands::change_link(const nlohmann::json& request) {
 Json ControlCommands::change_partition(const nlohmann::json& request) {
   StrictObject object(request, kWhere, "");
   object.text("command");
-  const std::vector<std::set<unsigned>> groups = object.sets("groups", EXRNIC_MAX_NODE - 1);
+  const std::vector<std::set<unsigned>> groups = object.sets("groups", kMostNodes - 1);
   object.finish();
   Fabric& fabric = context_.testbed.fabric();
   check_partition(fabric.topology(), groups);

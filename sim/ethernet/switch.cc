@@ -27,6 +27,19 @@ WireReceiver& Switch::add_port(unsigned port, uint64_t input_mbps) {
   return *added;
 }
 
+void Switch::add_route(uint64_t station, unsigned port) {
+  Neighbours& neighbours = routes_[station >> kNeighbourBits];
+  const uint64_t index = station % (1u << kNeighbourBits);
+  if (index >= neighbours.size()) neighbours.resize(index + 1);
+  neighbours[index] = ports_.at(port).get();
+}
+
+Switch::Port* Switch::route_of(uint64_t station) const {
+  const auto found = routes_.find(station >> kNeighbourBits);
+  const uint64_t index = station % (1u << kNeighbourBits);
+  return found == routes_.end() || index >= found->second.size() ? nullptr : found->second[index];
+}
+
 std::vector<unsigned> Switch::ports() const {
   std::vector<unsigned> numbers;
   for (const auto& port : ports_) numbers.push_back(port.first);
@@ -42,12 +55,12 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
     return;
   }
   if (is_group_address(wire)) return flood(from, wire, room);
-  const auto route = routes_.find(exrnic_eth_dst(wire.data()));
-  if (route == routes_.end() || route->second == &from) {
+  Port* const to = route_of(exrnic_eth_dst(wire.data()));
+  if (to == nullptr || to == &from) {
     ++from.counters.unknown_station;
     return;
   }
-  forward(from, *route->second, std::move(wire), std::move(room));
+  forward(from, *to, std::move(wire), std::move(room));
 }
 
 void Switch::flood(const Port& from, const Bytes& wire, const Room& room) {

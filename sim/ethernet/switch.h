@@ -48,7 +48,7 @@ class Switch {
   void connect(unsigned port, EthernetLink& output) { ports_.at(port)->output = &output; }
 
   // Frames to `station`, a 48-bit MAC address, leave through `port`.
-  void add_route(uint64_t station, unsigned port) { routes_[station] = ports_.at(port).get(); }
+  void add_route(uint64_t station, unsigned port);
   // Frames to a group address leave through every such port but the one they came from. Among
   // switches these ports must form a tree.
   void flood_through(unsigned port) { ports_.at(port)->floods = true; }
@@ -71,6 +71,12 @@ class Switch {
     SwitchCounters counters;
   };
 
+  // Stations whose addresses differ in the last bytes alone are next to each other: a network has
+  // thousands of nodes, and each of its switches knows them all.
+  static constexpr unsigned kNeighbourBits = 16;
+  using Neighbours = std::vector<Port*>;
+
+  Port* route_of(uint64_t station) const;  // nullptr: there is none
   void receive(Port& from, Bytes&& wire, Room room);
   void flood(const Port& from, const Bytes& wire, const Room& room);
   void forward(const Port& from, Port& to, Bytes&& wire, Room room);
@@ -80,7 +86,7 @@ class Switch {
   Scheduler& scheduler_;
   Config config_;
   std::map<unsigned, std::unique_ptr<Port>> ports_;
-  std::map<uint64_t, Port*> routes_;
+  std::map<uint64_t, Neighbours> routes_;  // by what they have in common
 };
 
 }  // namespace exrnic

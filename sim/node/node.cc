@@ -28,16 +28,17 @@ uint64_t mac_address(unsigned node_id) {
   return uint64_t{EXRNIC_MAC_PREFIX} << kNodeIdBits | node_id;
 }
 
-Node::Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
+Node::Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, const Profile& profile,
            const CoreFactory& make_core, Tracer* tracer)
-    : id_(id),
+    : index_(index),
+      id_(id),
       scheduler_(scheduler),
-      rnic_(fmt::format("rnic{}", id).c_str(), scheduler, core_config(id, link_up, profile),
+      rnic_(fmt::format("rnic{}", index).c_str(), scheduler, core_config(id, link_up, profile),
             tracer == nullptr ? make_core : tracer->wrap(make_core)),
       pcie_(scheduler, profile.pcie, rnic_),
       mac_(rnic_),
       tracer_(tracer),
-      device_(tracer == nullptr ? static_cast<DevicePort&>(pcie_) : tracer->device(id, pcie_)) {
+      device_(tracer == nullptr ? static_cast<DevicePort&>(pcie_) : tracer->device(index, pcie_)) {
   rnic_.connect(pcie_, mac_);
 }
 

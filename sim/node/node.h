@@ -20,12 +20,13 @@ uint64_t mac_address(unsigned node_id);
 class Node {
  public:
   // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
-  // to a line before the first event. `tracer`: may be nullptr.
-  Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
+  // to a line before the first event. `index`: its place among the nodes; `id`: its identifier.
+  // `tracer`: may be nullptr.
+  Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, const Profile& profile,
        const CoreFactory& make_core, Tracer* tracer);
 
   void connect_host(HostPort* host) {
-    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(id_, host));
+    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(index_, host));
   }
 
   unsigned id() const { return id_; }
@@ -39,6 +40,7 @@ class Node {
   const Mac& mac() const { return mac_; }
 
  private:
+  unsigned index_;
   unsigned id_;
   Scheduler& scheduler_;
   RnicModule rnic_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "exrnic_hw.h"
 #include "sim/topology/topology.h"
 
 namespace exrnic {
@@ -50,8 +49,8 @@ struct Builtin {
 const Builtin kBuiltins[] = {
     {"back-to-back", 2, 2, [](unsigned) { return back_to_back(); }},
     {"star", 1, kMostPorts, star},
-    {"ring", 2, EXRNIC_MAX_NODE, ring},
-    {"two-levels", 1, EXRNIC_MAX_NODE, two_levels},
+    {"ring", 2, kMostNodes, ring},
+    {"two-levels", 1, kMostNodes, two_levels},
 };
 
 std::string names_of_builtins() {

@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "exrnic_hw.h"
-
 namespace exrnic {
 namespace {
 
@@ -16,7 +14,7 @@ namespace {
 uint64_t seed_towards(uint64_t seed, const LinkEnd& end) {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
   const uint64_t place =
-      end.at_switch ? EXRNIC_MAX_NODE + uint64_t{end.index} * kMostPorts + end.port : end.index;
+      end.at_switch ? kMostNodes + uint64_t{end.index} * kMostPorts + end.port : end.index;
   return seed + kGolden * (place + 1);
 }
 
@@ -172,7 +170,7 @@ void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricF
 void Fabric::add_routes() {
   for (size_t i = 0; i < switches_.size(); ++i) {
     for (unsigned node = 0; node < topology_.nodes; ++node) {
-      switches_[i]->add_route(mac_address(node), routes_.port[i][node]);
+      switches_[i]->add_route(mac_address(topology_.id_of(node)), routes_.port[i][node]);
     }
     for (const unsigned port : routes_.tree_ports[i]) switches_[i]->flood_through(port);
   }
@@ -209,7 +207,7 @@ void Fabric::partition(const std::vector<std::set<unsigned>>& groups) {
     if (line == nullptr) continue;
     std::set<uint64_t> blocked;
     for (unsigned from = 0; from < topology_.nodes; ++from) {
-      if (group_of(from) != group_of(to)) blocked.insert(mac_address(from));
+      if (group_of(from) != group_of(to)) blocked.insert(mac_address(topology_.id_of(from)));
     }
     line->block_senders(std::move(blocked));
   }

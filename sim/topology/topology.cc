@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "exrnic_hw.h"
 #include "sim/files/strict_object.h"
 
 namespace exrnic {
@@ -40,7 +39,7 @@ class Reader {
   Topology read() {
     StrictObject root(json_, where_, "");
     topology_.name = root.text("name");
-    topology_.nodes = static_cast<unsigned>(root.integer("nodes", 1, EXRNIC_MAX_NODE));
+    topology_.nodes = static_cast<unsigned>(root.integer("nodes", 1, kMostNodes));
     for (StrictObject& item : root.objects("switches")) read_switch(item);
     for (StrictObject& item : root.objects("links")) read_link(item);
     root.finish();

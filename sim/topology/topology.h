@@ -45,6 +45,11 @@ struct Topology {
   unsigned nodes = 0;
   std::vector<TopologySwitch> switches;
   std::vector<TopologyLink> links;
+  // Node identifiers, one for each node; empty: 0 to nodes - 1, as in all that have a name or a
+  // file. Traces know no others.
+  std::vector<uint16_t> ids;
+
+  unsigned id_of(unsigned node) const { return ids.empty() ? node : ids.at(node); }
 
   // "node3"; "leaf0.4" for port 4 of the switch leaf0.
   std::string name_of(const LinkEnd& end) const;
@@ -53,8 +58,9 @@ struct Topology {
   LinkEnd end_named(const std::string& name) const;
 };
 
-constexpr unsigned kMostPorts = 256;      // of a switch
-constexpr unsigned kMostSwitches = 1024;  // of a file
+constexpr unsigned kMostNodes = 4096;     // in one process; the RTL of this build may have fewer
+constexpr unsigned kMostPorts = 4096;     // of a switch
+constexpr unsigned kMostSwitches = 4096;  // of a file
 
 // ---- By name. Links and ports are numbered in the order of the nodes.
 

@@ -6,8 +6,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "exrnic_hw.h"
-
 namespace exrnic {
 namespace {
 
@@ -80,7 +78,7 @@ TEST_CASE("an end of a link is found by its name, and another name is refused") 
 
 TEST_CASE("a wrong value in a topology file is refused with its key and its value") {
   refused(with("/nodes", 0), "'nodes' is 0; give a whole number in 1..");
-  refused(with("/nodes", EXRNIC_MAX_NODE + 1), "'nodes' is " + std::to_string(EXRNIC_MAX_NODE + 1));
+  refused(with("/nodes", kMostNodes + 1), "'nodes' is " + std::to_string(kMostNodes + 1));
   refused(with("/nodes", 1),
           "'links[1].ends' is [\"right.7\",\"node1\"]; give nodeN with N below 1");
   refused(with("/switches", 3), "'switches' is 3; give a list of objects");
@@ -93,7 +91,7 @@ TEST_CASE("a wrong value in a topology file is refused with its key and its valu
   refused(with("/links/0/ends/1", 4), "a list of 2 texts");
   refused(with("/links/0/ends/1", "middle.0"), "SWITCH.PORT with a switch of this file");
   refused(with("/links/0/ends/1", "left"), "SWITCH.PORT");
-  refused(with("/links/0/ends/1", "left.256"), "a port below 256");
+  refused(with("/links/0/ends/1", "left.4096"), "a port below 4096");
   refused(with("/links/0/ends/1", "left.01"), "SWITCH.PORT");
   refused(with("/links/0/ends/0", "node2"), "nodeN with N below 2");
   refused(with("/links/0/latency_ns", -1), "'links[0].latency_ns' is -1");
@@ -128,9 +126,9 @@ TEST_CASE("an unknown topology, or one with a number of nodes that it cannot hav
   unknown("torus", 2, "no topology 'torus'; take one of back-to-back, star, ring, two-levels, or");
   unknown("star:x", 2, "'x' is no number of nodes");
   unknown("star:", 2, "'' is no number of nodes");
-  unknown("star:0", 2, "topology star: 0 nodes; it has 1 to 256");
-  unknown("star:300", 2, "topology star: 300 nodes; it has 1 to 256");
-  unknown("ring", 1, "topology ring: 1 nodes; it has 2 to 256");
+  unknown("star:0", 2, "topology star: 0 nodes; it has 1 to 4096");
+  unknown("star:4097", 2, "topology star: 4097 nodes; it has 1 to 4096");
+  unknown("ring", 1, "topology ring: 1 nodes; it has 2 to 4096");
   unknown("back-to-back", 3, "topology back-to-back: 3 nodes; it has 2 to 2");
   unknown("nowhere/t.json", 2, "topology nowhere/t.json: no such file");
 }
@@ -139,7 +137,7 @@ TEST_CASE("more switches than a network may have are refused") {
   Json json = good();
   for (unsigned i = 2; i <= kMostSwitches; ++i)
     json["switches"].push_back({{"name", "s" + std::to_string(i)}});
-  refused(json, "it has more than 1024 switches");
+  refused(json, "it has more than 4096 switches");
 }
 
 }  // namespace
