@@ -24,8 +24,8 @@ constexpr uint64_t kSinks = 0x80'0000'0000;    // and of the pages that a sink t
 constexpr uint64_t kSinkPages = 8;
 constexpr uint64_t kPbl = 0x60'0000'0000;
 constexpr uint64_t kBase = 0x5000'0000'0000;
-constexpr uint32_t kSourceStag = 0x0004'44'21;
-constexpr uint32_t kSinkStag = 0x0005'55'42;
+constexpr uint32_t kSourceStag = 0x0002'44'21;
+constexpr uint32_t kSinkStag = 0x0002'55'42;
 constexpr uint64_t kLimitNs = 60'000'000'000;
 
 // A region whose page i is at frame(i), of huge pages.

@@ -71,7 +71,7 @@ struct Pair {
 };
 
 // What may be pushed into, and what is pushed from; bases are unaligned and above 32 bits.
-constexpr uint32_t kSinkStag = 0x001234'56;
+constexpr uint32_t kSinkStag = 0x000234'56;
 constexpr uint32_t kSourceStag = 0x000077'01;
 constexpr uint64_t kSinkBase = 0x7f00'0000'0ab1;
 constexpr uint64_t kSourceBase = 0x5500'0000'0123;

@@ -94,7 +94,7 @@ class Nodes {
     CHECK(rnic(node).host().refused_writes().empty());
   }
 
-  static constexpr uint32_t kSecretStag = 0x000444'02;
+  static constexpr uint32_t kSecretStag = 0x000244'02;
   static constexpr uint8_t kSecret = 0x5e;  // each byte of that region
 
   Testbed testbed;

@@ -19,11 +19,16 @@ CoreFactory pair_of(const CoreFactory& left, const CoreFactory& right) {
 
 }  // namespace
 
+// The reference model alone is of a build that can talk to every node there may be.
 CoreFactory test_cores() {
   const char* const given = std::getenv("EXRNIC_TEST_CORES");
   const std::string cores = given == nullptr ? "rtl" : given;
   if (cores == "rtl") return make_rtl_core;
-  if (cores == "ref") return make_ref_core;
+  if (cores == "ref") {
+    RefSizes sizes;
+    sizes.nodes = EXRNIC_MAX_NODE;
+    return ref_cores(sizes);
+  }
   if (cores == "rtl_ref") return pair_of(make_rtl_core, make_ref_core);
   if (cores == "ref_rtl") return pair_of(make_ref_core, make_rtl_core);
   if (cores == "lockstep") return lockstep::make_lockstep(make_rtl_core, make_ref_core);
