@@ -288,7 +288,7 @@ TEST_CASE("a node beyond those that channels reach opens none, and is not heard"
   CHECK(node.events() == 1);
   REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
   node.registers[EXRNIC_REG_DEV_NODE] = EXRNIC_CHANNEL_NODES << 16 | 1024;
-  CHECK(channel_open(Node::open_words().data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
+  CHECK(channel_open(open_words().data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
 }
 
 TEST_CASE("what a page has rung before its channel was opened is not that channel's") {

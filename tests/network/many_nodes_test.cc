@@ -39,5 +39,38 @@ TEST_CASE("with credits eight send to one: no frame is dropped or out of order, 
   CHECK(cluster[0].rnic.counter(EXRNIC_COUNTER_SEGMENTS_PLACED) == 8 * kLength / 1024);
 }
 
+// As many as one process holds; who does nothing costs little. Each pair that talks is far apart.
+TEST_CASE("some of 4,096 nodes push to each other, through all levels of the network") {
+  constexpr uint32_t kLength = 3000;
+  Testbed testbed(options_on("dc-25g", "two-levels:4096"), test_cores());
+  const std::vector<unsigned> talkers = {0, 255, 256, 3000, 4095};
+  std::vector<std::unique_ptr<Member>> members;
+  std::mt19937_64 random(4);
+  for (const unsigned node : talkers) {
+    members.push_back(std::make_unique<Member>(testbed, node, talkers.size() * kLength));
+    CHECK(members.back()->rnic.read_register(EXRNIC_REG_NODE_ID) == node);
+    CHECK(members.back()->rnic.read_register(EXRNIC_REG_MAX_NODE) >= 4096);
+  }
+  const auto count = static_cast<unsigned>(talkers.size());
+  for (unsigned a = 0; a < count; ++a) {
+    for (unsigned b = 0; b < count; ++b) {
+      if (a == b) continue;
+      QueuePair qp = members[a]->rnic.create_qp(Member::kFirstQpn + b, Member::kPage, Member::kPd,
+                                                members[a]->cq);
+      members[a]->rnic.connect(qp, talkers[b], Member::kFirstQpn + a);
+      members[a]->qps.emplace(b, qp);
+    }
+  }
+  for (unsigned a = 0; a < count; ++a) {
+    const Bytes data = random_bytes(random, kLength);
+    members[a]->rnic.write(members[a]->source, 0, data);
+    for (const auto& [b, qp] : members[a]->qps) members[a]->push(b, 0, kLength, a * kLength);
+    for (unsigned i = 1; i < count; ++i)
+      REQUIRE(members[a]->wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    for (const auto& [b, qp] : members[a]->qps)
+      CHECK(difference(members[b]->rnic.read(members[b]->sink, a * kLength, kLength), data) == "");
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing
