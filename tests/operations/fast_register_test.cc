@@ -9,7 +9,7 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr uint32_t kIndex = 0x0007'11;
+constexpr uint32_t kIndex = 0x0003'11;
 constexpr uint64_t kBase = 0x5500'0000'0123;
 constexpr uint32_t kBytes = 20'000;
 constexpr uint64_t kPageSize = 1 << EXRNIC_PAGE_SHIFT;
@@ -110,7 +110,7 @@ TEST_CASE("a list that is used again, with the same key, has its new pages") {
 TEST_CASE("a list that another region had has its new pages") {
   Exchange e;
   Fast fast(e.right);
-  constexpr uint32_t kOtherStag = 0x0009'33'01;
+  constexpr uint32_t kOtherStag = 0x0002'33'01;
   Fast(e.right, End::kPd, kOtherStag);
   const Region first = fast.pages(0x42);
   const auto push = [&](const Region& region, uint64_t from) {
