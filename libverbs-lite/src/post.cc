@@ -30,6 +30,7 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
 // nor does the registration of pages by their bus addresses, which are the kernel's.
 constexpr int VL_OP_RECV = EXRNIC_WQE_OPCODE_RECV;
 constexpr int VL_OP_FAST_REGISTER = EXRNIC_WQE_OPCODE_FAST_REGISTER;
+constexpr int VL_OP_BIND_MW = EXRNIC_WQE_OPCODE_BIND_MW;
 #define EXRNIC_SAME_NUMBER(name, meaning) \
   static_assert(int{VL_OP_##name} == EXRNIC_WQE_OPCODE_##name, "the same numbers");
 EXRNIC_WQE_OPCODE_EACH(EXRNIC_SAME_NUMBER)

@@ -109,8 +109,8 @@ TEST_CASE("every value has a text of its own, and so has one that is none") {
     texts.insert(text);
     ++values;
   };
-  for (int i = 0; i <= VL_WC_RNR_RETRY_EXC_ERR + 1; ++i) add(vl_status_string(vl_wc_status(i)));
-  for (int i = 0; i <= VL_WC_UNKNOWN + 1; ++i) add(vl_wc_opcode_string(vl_wc_opcode(i)));
+  for (int i = 0; i <= VL_WC_MW_BIND_ERR + 1; ++i) add(vl_status_string(vl_wc_status(i)));
+  for (int i = 0; i <= VL_WC_BIND_MW + 1; ++i) add(vl_wc_opcode_string(vl_wc_opcode(i)));
   for (int i = 0; i <= VL_QPS_ERROR + 1; ++i) add(vl_qp_state_string(vl_qp_state(i)));
   for (int i = 0; i <= VL_EVENT_QP_SQ_DRAINED; ++i) add(vl_event_type_string(vl_event_type(i)));
   for (uint32_t code : {0x0000u, 0x0100u, 0x0101u, 0x0102u, 0x0103u, 0x0104u, 0x0109u, 0x0205u,

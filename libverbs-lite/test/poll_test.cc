@@ -92,7 +92,7 @@ TEST_CASE("every status of the device has its name in the library") {
   const std::vector<vl_wc_status> expected = {
       VL_WC_SUCCESS,           VL_WC_LOC_LEN_ERR,    VL_WC_LOC_QP_OP_ERR, VL_WC_LOC_PROT_ERR,
       VL_WC_WR_FLUSH_ERR,      VL_WC_REM_ACCESS_ERR, VL_WC_REM_OP_ERR,    VL_WC_RETRY_EXC_ERR,
-      VL_WC_RNR_RETRY_EXC_ERR, VL_WC_GENERAL_ERR};
+      VL_WC_RNR_RETRY_EXC_ERR, VL_WC_MW_BIND_ERR,    VL_WC_GENERAL_ERR};
   for (uint8_t status = 0; status < expected.size(); ++status) {
     Pair pair;
     REQUIRE(pair.Post(1) == 0);
@@ -118,7 +118,8 @@ TEST_CASE("every operation completes as what it is called, and what the device d
   const std::vector<vl_wc_opcode> expected = {
       VL_WC_UNKNOWN,   VL_WC_PUSH,         VL_WC_PUSH,          VL_WC_SEND,
       VL_WC_SEND,      VL_WC_SEND,         VL_WC_PULL,          VL_WC_LOCAL_INVALIDATE,
-      VL_WC_FETCH_ADD, VL_WC_COMPARE_SWAP, VL_WC_FAST_REGISTER, VL_WC_UNKNOWN};
+      VL_WC_FETCH_ADD, VL_WC_COMPARE_SWAP, VL_WC_FAST_REGISTER, VL_WC_BIND_MW,
+      VL_WC_UNKNOWN};
   for (uint8_t opcode = 0; opcode < expected.size(); ++opcode) {
     Pair pair;
     REQUIRE(pair.Post(1) == 0);

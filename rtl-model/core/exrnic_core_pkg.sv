@@ -37,13 +37,16 @@ package exrnic_core_pkg;
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
+  // Of the flags access those that peers have.
+  localparam logic [7:0] REMOTE_RIGHTS =
+      8'(1 << ACCESS_REMOTE_WRITE | 1 << ACCESS_REMOTE_READ | 1 << ACCESS_REMOTE_ATOMIC);
+
   // The attributes of a queue pair that nobody has set any (mbox_modify_qp).
   function automatic qp_config_t new_attributes(qp_config_t qp);
     new_attributes = qp;
     new_attributes.qkey = '0;
     new_attributes.pkey_index = '0;
-    new_attributes.access = 8'(1 << ACCESS_REMOTE_WRITE | 1 << ACCESS_REMOTE_READ |
-                               1 << ACCESS_REMOTE_ATOMIC);
+    new_attributes.access = REMOTE_RIGHTS;
     new_attributes.path_mtu = chunk_t'(MTU_MAX);
     new_attributes.max_reads_in = qp.places_in;
     new_attributes.max_reads_out = qp.places_out;

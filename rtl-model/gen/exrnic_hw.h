@@ -619,7 +619,7 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_QUERY_QP = 5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
   EXRNIC_MBOX_OP_DESTROY_QP = 6,  // Payload mbox_object. After the end the core touches no memory on its behalf
   EXRNIC_MBOX_OP_REGISTER_MR = 7,  // Payload mbox_register_mr
-  EXRNIC_MBOX_OP_INVALIDATE_MR = 8,  // Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages
+  EXRNIC_MBOX_OP_INVALIDATE_MR = 8,  // Payload mbox_object with the whole STag; of a region of kind fast, and of a memory window, the key does not count. After the end the core touches none of its pages
   EXRNIC_MBOX_OP_CREATE_SRQ = 9,  // Payload mbox_create_srq
   EXRNIC_MBOX_OP_DESTROY_SRQ = 10,  // Payload mbox_object; BAD_STATE if the queue does not exist
   EXRNIC_MBOX_OP_MODIFY_SRQ = 11,  // Payload mbox_modify_srq
@@ -642,7 +642,7 @@ enum exrnic_mbox_op {
   {5, "QUERY_QP", "Payload mbox_object; answers mbox_query_qp in MBOX_DATA"}, \
   {6, "DESTROY_QP", "Payload mbox_object. After the end the core touches no memory on its behalf"}, \
   {7, "REGISTER_MR", "Payload mbox_register_mr"}, \
-  {8, "INVALIDATE_MR", "Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages"}, \
+  {8, "INVALIDATE_MR", "Payload mbox_object with the whole STag; of a region of kind fast, and of a memory window, the key does not count. After the end the core touches none of its pages"}, \
   {9, "CREATE_SRQ", "Payload mbox_create_srq"}, \
   {10, "DESTROY_SRQ", "Payload mbox_object; BAD_STATE if the queue does not exist"}, \
   {11, "MODIFY_SRQ", "Payload mbox_modify_srq"}, \
@@ -898,7 +898,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, limit) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, producer) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, consumer) == 8);
 
-// A memory region. Of one of kind fast only stag and pd count, and its key is that of a work request later; as long as none has registered it, and when it has been invalidated by one or by a peer, it refuses every access.
+// A memory region, or a memory window. Of one of kind fast, and of a memory window, only stag and pd count, and its key is that of a work request later; as long as none has registered or bound it, and when it has been invalidated by one or by a peer, it refuses every access.
 struct exrnic_mbox_register_mr {
   exrnic_le32 stag;  // Index and key
   exrnic_le32 pd;  // Protection domain
@@ -1011,10 +1011,11 @@ EXRNIC_ASSERT(offsetof(struct exrnic_port_says, life) == 1);
 #define EXRNIC_QKEY_CONTROLLED 0x80000000u  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
 #define EXRNIC_GRH_BYTES 40  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
 
-// How a memory region comes to its pages.
+// What an STag names, and how that comes to its pages.
 enum exrnic_region_kind {
   EXRNIC_REGION_KIND_MEMORY = 0,  // They are given when the driver registers it
   EXRNIC_REGION_KIND_FAST = 1,  // By work requests FAST_REGISTER
+  EXRNIC_REGION_KIND_MEMORY_WINDOW = 2,  // A memory window, type 2B of verbs: work requests BIND_MW give it a part of a region, for the peer of one queue pair
 };
 
 // State of a queue pair.
@@ -1051,6 +1052,7 @@ enum exrnic_service {
 #define EXRNIC_ACCESS_REMOTE_WRITE 0x2u  // Peers may PUSH into it
 #define EXRNIC_ACCESS_REMOTE_READ 0x4u  // Peers may PULL from it
 #define EXRNIC_ACCESS_REMOTE_ATOMIC 0x8u  // Peers may do atomics in it
+#define EXRNIC_ACCESS_MW_BIND 0x10u  // Memory windows may be bound to it
 
 // ---- pci: The PCIe function; identifiers, BARs and MSI-X.
 #define EXRNIC_PCI_VENDOR_ID 0x1234u  // Vendor identifier; the one that emulated devices use, assigned to nobody
@@ -1896,6 +1898,7 @@ enum exrnic_completion {
   EXRNIC_COMPLETION_FETCH_ADD = 6,  // Fetch and add
   EXRNIC_COMPLETION_COMPARE_SWAP = 7,  // Compare and swap
   EXRNIC_COMPLETION_FAST_REGISTER = 8,  // Fast registration
+  EXRNIC_COMPLETION_BIND_MW = 9,  // Bind of a memory window
 };
 
 // DO(name, meaning) of each.
@@ -1908,7 +1911,8 @@ enum exrnic_completion {
   DO(RECV, "Receive") \
   DO(FETCH_ADD, "Fetch and add") \
   DO(COMPARE_SWAP, "Compare and swap") \
-  DO(FAST_REGISTER, "Fast registration")
+  DO(FAST_REGISTER, "Fast registration") \
+  DO(BIND_MW, "Bind of a memory window")
 
 // Operation of a work request.
 enum exrnic_wqe_opcode {
@@ -1922,6 +1926,7 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_FETCH_ADD = 8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
   EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
   EXRNIC_WQE_OPCODE_FAST_REGISTER = 10,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
+  EXRNIC_WQE_OPCODE_BIND_MW = 11,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
 
@@ -1937,6 +1942,7 @@ enum exrnic_wqe_opcode {
   DO(FETCH_ADD, "Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES") \
   DO(COMPARE_SWAP, "Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element") \
   DO(FAST_REGISTER, "When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length") \
+  DO(BIND_MW, "When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag") \
   DO(RECV, "Receive: the elements take a message, in order")
 
 // What is true of each item of enum exrnic_wqe_opcode.
@@ -1954,6 +1960,7 @@ struct exrnic_wqe_opcode_properties {
   uint8_t imm;  // imm_data is for the peer's completion
   uint8_t invalidates;  // imm_data is an STag
   uint8_t registers;  // imm_data is an STag, and more stands where elements would
+  uint8_t binds;  // With registers: of a memory window, whose memory is a part of a region
   uint8_t receive;  // It takes a receive of the peer, and may have SOLICITED
   uint8_t remote;  // remote_stag and remote_to are memory of the peer
   uint8_t inlines;  // Its bytes may stand in the work request
@@ -1964,18 +1971,19 @@ struct exrnic_wqe_opcode_properties {
 // Of what is no item: all zero.
 static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t value) {
   static const struct exrnic_wqe_opcode_properties of[] = {
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
-    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},  // push
-    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1},  // push_imm
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 2},  // send_imm
-    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 2},  // send_invalidate
-    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3},  // pull
-    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 4},  // local_invalidate
-    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6},  // fetch_add
-    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7},  // compare_swap
-    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 8},  // fast_register
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},  // recv
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
+    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},  // push
+    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1},  // push_imm
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send_imm
+    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 2},  // send_invalidate
+    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3},  // pull
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 4},  // local_invalidate
+    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6},  // fetch_add
+    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7},  // compare_swap
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 8},  // fast_register
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 9},  // bind_mw
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},  // recv
   };
   switch (value) {
     case EXRNIC_WQE_OPCODE_PUSH: return of[1];
@@ -1988,7 +1996,8 @@ static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t 
     case EXRNIC_WQE_OPCODE_FETCH_ADD: return of[8];
     case EXRNIC_WQE_OPCODE_COMPARE_SWAP: return of[9];
     case EXRNIC_WQE_OPCODE_FAST_REGISTER: return of[10];
-    case EXRNIC_WQE_OPCODE_RECV: return of[11];
+    case EXRNIC_WQE_OPCODE_BIND_MW: return of[11];
+    case EXRNIC_WQE_OPCODE_RECV: return of[12];
     default: return of[0];
   }
 }
@@ -2004,6 +2013,7 @@ enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it
   EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions
   EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over
+  EXRNIC_CQE_STATUS_MW_BIND_ERR = 9,  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
 };
 
 // DO(name, meaning) of each.
@@ -2016,7 +2026,8 @@ enum exrnic_cqe_status {
   DO(REM_ACCESS_ERR, "The peer refused: STag, bounds, rights or domain") \
   DO(REM_OP_ERR, "The peer could not execute it") \
   DO(RETRY_EXC_ERR, "The peer did not answer RETRY_LIMIT retransmissions") \
-  DO(RNR_RETRY_EXC_ERR, "The message found no receive at the peer, rnr_retry times over")
+  DO(RNR_RETRY_EXC_ERR, "The message found no receive at the peer, rnr_retry times over") \
+  DO(MW_BIND_ERR, "Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes")
 
 // Flags of a work request.
 #define EXRNIC_WQE_FLAGS_SIGNALED 0x1u  // Write a CQE on success too
@@ -2049,18 +2060,18 @@ struct exrnic_wqe {
   uint8_t flags;  // Flags wqe_flags; others zero
   uint8_t num_sge;  // Elements used, 0 to MAX_SGE
   uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
-  exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate or register; zero where the opcode has none
-  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER: tagged offset of the first byte
-  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access
+  exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate, register or bind; zero where the opcode has none
+  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER and BIND_MW: tagged offset of the first byte
+  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access. Of BIND_MW: of them, those with remote; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE of the region
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
   exrnic_le32 index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
-  exrnic_le64 sge0_address;  // First element: sge.address. Of FAST_REGISTER: bytes, at least 1
-  exrnic_le32 sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT
-  exrnic_le32 sge0_stag;  // sge.stag. Of FAST_REGISTER: zero
-  exrnic_le64 sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr
-  exrnic_le32 sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER: zero
-  exrnic_le32 sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER: zero
+  exrnic_le64 sge0_address;  // First element: sge.address. Of FAST_REGISTER and BIND_MW: bytes, at least 1
+  exrnic_le32 sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT. Of BIND_MW: zero
+  exrnic_le32 sge0_stag;  // sge.stag. Of FAST_REGISTER: zero. Of BIND_MW: the region
+  exrnic_le64 sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr. Of BIND_MW: zero
+  exrnic_le32 sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER and BIND_MW: zero
+  exrnic_le32 sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER and BIND_MW: zero
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_wqe) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, opcode) == 0);

@@ -403,7 +403,7 @@ package exrnic_pkg;
     MBOX_OP_QUERY_QP = 8'h5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
     MBOX_OP_DESTROY_QP = 8'h6,  // Payload mbox_object. After the end the core touches no memory on its behalf
     MBOX_OP_REGISTER_MR = 8'h7,  // Payload mbox_register_mr
-    MBOX_OP_INVALIDATE_MR = 8'h8,  // Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages
+    MBOX_OP_INVALIDATE_MR = 8'h8,  // Payload mbox_object with the whole STag; of a region of kind fast, and of a memory window, the key does not count. After the end the core touches none of its pages
     MBOX_OP_CREATE_SRQ = 8'h9,  // Payload mbox_create_srq
     MBOX_OP_DESTROY_SRQ = 8'ha,  // Payload mbox_object; BAD_STATE if the queue does not exist
     MBOX_OP_MODIFY_SRQ = 8'hb,  // Payload mbox_modify_srq
@@ -575,7 +575,7 @@ package exrnic_pkg;
   } mbox_query_srq_t;
   localparam int unsigned MBOX_QUERY_SRQ_BYTES = 12;
 
-  // A memory region. Of one of kind fast only stag and pd count, and its key is that of a work request later; as long as none has registered it, and when it has been invalidated by one or by a peer, it refuses every access.
+  // A memory region, or a memory window. Of one of kind fast, and of a memory window, only stag and pd count, and its key is that of a work request later; as long as none has registered or bound it, and when it has been invalidated by one or by a peer, it refuses every access.
   typedef struct packed {
     logic [15:0] kind;  // Enum region_kind
     logic [15:0] page_shift;  // PAGE_SHIFT or HUGE_PAGE_SHIFT
@@ -674,10 +674,11 @@ package exrnic_pkg;
   localparam int unsigned QKEY_CONTROLLED = 32'h80000000;  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
   localparam int unsigned GRH_BYTES = 32'h28;  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
 
-  // How a memory region comes to its pages.
-  typedef enum logic [0:0] {
-    REGION_KIND_MEMORY = 1'h0,  // They are given when the driver registers it
-    REGION_KIND_FAST = 1'h1  // By work requests FAST_REGISTER
+  // What an STag names, and how that comes to its pages.
+  typedef enum logic [1:0] {
+    REGION_KIND_MEMORY = 2'h0,  // They are given when the driver registers it
+    REGION_KIND_FAST = 2'h1,  // By work requests FAST_REGISTER
+    REGION_KIND_MEMORY_WINDOW = 2'h2  // A memory window, type 2B of verbs: work requests BIND_MW give it a part of a region, for the peer of one queue pair
   } region_kind_e;
 
   // State of a queue pair.
@@ -706,7 +707,8 @@ package exrnic_pkg;
   localparam int unsigned ACCESS_REMOTE_WRITE = 1;  // Peers may PUSH into it
   localparam int unsigned ACCESS_REMOTE_READ = 2;  // Peers may PULL from it
   localparam int unsigned ACCESS_REMOTE_ATOMIC = 3;  // Peers may do atomics in it
-  localparam int unsigned ACCESS_BITS = 4;
+  localparam int unsigned ACCESS_MW_BIND = 4;  // Memory windows may be bound to it
+  localparam int unsigned ACCESS_BITS = 5;
 
   // ---- pci: The PCIe function; identifiers, BARs and MSI-X.
   localparam int unsigned PCI_VENDOR_ID = 32'h1234;  // Vendor identifier; the one that emulated devices use, assigned to nobody
@@ -1402,7 +1404,8 @@ package exrnic_pkg;
     COMPLETION_RECV = 4'h5,  // Receive
     COMPLETION_FETCH_ADD = 4'h6,  // Fetch and add
     COMPLETION_COMPARE_SWAP = 4'h7,  // Compare and swap
-    COMPLETION_FAST_REGISTER = 4'h8  // Fast registration
+    COMPLETION_FAST_REGISTER = 4'h8,  // Fast registration
+    COMPLETION_BIND_MW = 4'h9  // Bind of a memory window
   } completion_e;
 
   // Operation of a work request.
@@ -1417,6 +1420,7 @@ package exrnic_pkg;
     WQE_OPCODE_FETCH_ADD = 8'h8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
     WQE_OPCODE_COMPARE_SWAP = 8'h9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
     WQE_OPCODE_FAST_REGISTER = 8'ha,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
+    WQE_OPCODE_BIND_MW = 8'hb,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
     WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
 
@@ -1435,6 +1439,7 @@ package exrnic_pkg;
     logic imm;  // imm_data is for the peer's completion
     logic invalidates;  // imm_data is an STag
     logic registers;  // imm_data is an STag, and more stands where elements would
+    logic binds;  // With registers: of a memory window, whose memory is a part of a region
     logic receive;  // It takes a receive of the peer, and may have SOLICITED
     logic remote;  // remote_stag and remote_to are memory of the peer
     logic inlines;  // Its bytes may stand in the work request
@@ -1542,6 +1547,14 @@ package exrnic_pkg;
         of.ud = 1'd1;
         of.completes = COMPLETION_FAST_REGISTER;
       end
+      WQE_OPCODE_BIND_MW: begin
+        of.posted = 1'd1;
+        of.stays = 1'd1;
+        of.registers = 1'd1;
+        of.binds = 1'd1;
+        of.uc = 1'd1;
+        of.completes = COMPLETION_BIND_MW;
+      end
       WQE_OPCODE_RECV: begin
         of.completes = COMPLETION_RECV;
       end
@@ -1560,7 +1573,8 @@ package exrnic_pkg;
     CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain
     CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it
     CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions
-    CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8  // The message found no receive at the peer, rnr_retry times over
+    CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8,  // The message found no receive at the peer, rnr_retry times over
+    CQE_STATUS_MW_BIND_ERR = 8'h9  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
   } cqe_status_e;
 
   // Flags of a work request. Bit numbers.
@@ -1589,18 +1603,18 @@ package exrnic_pkg;
 
   // Work request, its first slot. Elements from the third on stand in the slots behind it (modulo the ring), WQE_SLOT_SGES in each; inline data likewise, from byte 0x20 on.
   typedef struct packed {
-    logic [31:0] sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER: zero
-    logic [31:0] sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER: zero
-    logic [63:0] sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr
-    logic [31:0] sge0_stag;  // sge.stag. Of FAST_REGISTER: zero
-    logic [31:0] sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT
-    logic [63:0] sge0_address;  // First element: sge.address. Of FAST_REGISTER: bytes, at least 1
+    logic [31:0] sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER and BIND_MW: zero
+    logic [31:0] sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER and BIND_MW: zero
+    logic [63:0] sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr. Of BIND_MW: zero
+    logic [31:0] sge0_stag;  // sge.stag. Of FAST_REGISTER: zero. Of BIND_MW: the region
+    logic [31:0] sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT. Of BIND_MW: zero
+    logic [63:0] sge0_address;  // First element: sge.address. Of FAST_REGISTER and BIND_MW: bytes, at least 1
     logic [31:0] index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
     logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
-    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access
-    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER: tagged offset of the first byte
-    logic [31:0] imm_data;  // Immediate data, or the STag to invalidate or register; zero where the opcode has none
+    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access. Of BIND_MW: of them, those with remote; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE of the region
+    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER and BIND_MW: tagged offset of the first byte
+    logic [31:0] imm_data;  // Immediate data, or the STag to invalidate, register or bind; zero where the opcode has none
     logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
     logic [7:0] num_sge;  // Elements used, 0 to MAX_SGE
     logic [7:0] flags;  // Flags wqe_flags; others zero

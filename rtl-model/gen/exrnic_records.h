@@ -214,7 +214,7 @@ enum Answer : uint8_t {
 
 // ---- translation: Address translation.
 constexpr unsigned kXlateClients = 5;  // Items of xlate_client
-constexpr unsigned kMrLifeBits = 8;  // A count of registrations by work requests
+constexpr unsigned kMrLifeBits = 16;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
 // For whom is translated.
 enum XlateClient : uint8_t {
@@ -1346,23 +1346,31 @@ struct CqDoorbell {
 struct XlateReq {
   bool invalidate = false;  // the region is not to be used any more; `to` and `length` do not count, and it must have one of the rights in `access`, if any are given
   bool registers = false;  // the region, of kind fast, becomes what the following say, with the key of `stag`
+  bool binds = false;  // the memory window becomes what the following say, with the key of `stag`
   bool ring = false;  // `to` is a byte offset in the ring behind pbl_address: no checks
   uint64_t pbl_address = 0;  // with ring and registers
   uint32_t stag = 0;  // else: the region, with what it is needed for
+  uint32_t region = 0;  // with binds: the STag of the region behind the memory window
+  uint16_t qpn = 0;  // for whose peer, if `access` has a right of peers; with binds: whose memory window
+  uint16_t generation = 0;  // of that
   uint16_t pd = 0;
   uint8_t access = 0;  // flags ACCESS_* that it must have
   uint64_t to = 0;
   uint32_t length = 0;  // bytes, at least 1; the whole range is checked
-  uint64_t size = 0;  // with registers: bytes of the region
+  uint64_t size = 0;  // with registers and binds: bytes
   bool huge_pages = false;  // with registers
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(invalidate, 1);
     visit(registers, 1);
+    visit(binds, 1);
     visit(ring, 1);
     visit(pbl_address, 64);
     visit(stag, 32);
+    visit(region, 32);
+    visit(qpn, kQpnBits);
+    visit(generation, 16);
     visit(pd, 16);
     visit(access, 8);
     visit(to, 64);
@@ -1373,9 +1381,13 @@ struct XlateReq {
   bool operator==(const XlateReq& other) const {
     return invalidate == other.invalidate &&
            registers == other.registers &&
+           binds == other.binds &&
            ring == other.ring &&
            pbl_address == other.pbl_address &&
            stag == other.stag &&
+           region == other.region &&
+           qpn == other.qpn &&
+           generation == other.generation &&
            pd == other.pd &&
            access == other.access &&
            to == other.to &&
@@ -1389,18 +1401,40 @@ struct XlateReq {
 struct PblOwner {
   bool ring = false;
   uint16_t index = 0;  // else: of that region
-  uint8_t life = 0;  // in that life
+  uint16_t life = 0;  // in that life
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(ring, 1);
     visit(index, kStagIndexBits);
-    visit(life, 8);
+    visit(life, 16);
   }
   bool operator==(const PblOwner& other) const {
     return ring == other.ring &&
            index == other.index &&
            life == other.life;
+  }
+};
+
+// What a memory window is bound to, in mr.pbl_address. `base` and `length` of it are tagged offsets of the region.
+struct MwBinding {
+  uint16_t region = 0;
+  uint16_t life = 0;  // of the region: a later one is not meant
+  uint16_t qpn = 0;  // whose peer may use it
+  uint16_t generation = 0;  // likewise
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(region, kStagIndexBits);
+    visit(life, 16);
+    visit(qpn, kQpnBits);
+    visit(generation, 16);
+  }
+  bool operator==(const MwBinding& other) const {
+    return region == other.region &&
+           life == other.life &&
+           qpn == other.qpn &&
+           generation == other.generation;
   }
 };
 
@@ -1423,26 +1457,26 @@ struct XlateRsp {
   }
 };
 
-// A region, as the STag table keeps it.
+// A region or a memory window, as the STag table keeps it.
 struct Mr {
   bool valid = false;
-  bool fast = false;  // work requests register it
-  bool invalidated = false;  // by a work request or a peer, or never registered by one: no access, but still the driver's
-  uint8_t life = 0;  // what the PBL cache knows of it is of this one
+  exrnic_region_kind kind{};
+  bool invalidated = false;  // by a work request or a peer, or never registered or bound by one: no access, but still the driver's
+  uint16_t life = 0;  // what the PBL cache knows of it is of this one, and a memory window is bound to this one
   uint8_t key = 0;
   uint16_t pd = 0;
   uint8_t access = 0;
   bool huge_pages = false;  // pages of HUGE_PAGE_SHIFT, else PAGE_SHIFT
   uint64_t base = 0;
   uint64_t length = 0;
-  uint64_t pbl_address = 0;
+  uint64_t pbl_address = 0;  // of a memory window: mw_binding
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(valid, 1);
-    visit(fast, 1);
+    visit(kind, 2);
     visit(invalidated, 1);
-    visit(life, 8);
+    visit(life, 16);
     visit(key, 8);
     visit(pd, 16);
     visit(access, 8);
@@ -1453,7 +1487,7 @@ struct Mr {
   }
   bool operator==(const Mr& other) const {
     return valid == other.valid &&
-           fast == other.fast &&
+           kind == other.kind &&
            invalidated == other.invalidated &&
            life == other.life &&
            key == other.key &&

@@ -208,7 +208,7 @@ package exrnic_records_pkg;
 
   // ---- translation: Address translation.
   localparam int unsigned XLATE_CLIENTS = 5;  // Items of xlate_client
-  typedef logic [7:0] mr_life_t;  // A count of registrations by work requests
+  typedef logic [15:0] mr_life_t;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
   // For whom is translated.
   typedef enum logic [2:0] {
@@ -628,14 +628,18 @@ package exrnic_records_pkg;
   typedef struct packed {
     logic invalidate;  // the region is not to be used any more; `to` and `length` do not count, and it must have one of the rights in `access`, if any are given
     logic registers;  // the region, of kind fast, becomes what the following say, with the key of `stag`
+    logic binds;  // the memory window becomes what the following say, with the key of `stag`
     logic ring;  // `to` is a byte offset in the ring behind pbl_address: no checks
     logic [63:0] pbl_address;  // with ring and registers
     logic [31:0] stag;  // else: the region, with what it is needed for
+    logic [31:0] region;  // with binds: the STag of the region behind the memory window
+    qpn_t qpn;  // for whose peer, if `access` has a right of peers; with binds: whose memory window
+    generation_t generation;  // of that
     pd_t pd;
     logic [7:0] access;  // flags ACCESS_* that it must have
     logic [63:0] to;
     logic [31:0] length;  // bytes, at least 1; the whole range is checked
-    logic [63:0] size;  // with registers: bytes of the region
+    logic [63:0] size;  // with registers and binds: bytes
     logic huge_pages;  // with registers
   } xlate_req_t;
 
@@ -646,6 +650,14 @@ package exrnic_records_pkg;
     mr_life_t life;  // in that life
   } pbl_owner_t;
 
+  // What a memory window is bound to, in mr.pbl_address. `base` and `length` of it are tagged offsets of the region.
+  typedef struct packed {
+    stag_index_t region;
+    mr_life_t life;  // of the region: a later one is not meant
+    qpn_t qpn;  // whose peer may use it
+    generation_t generation;  // likewise
+  } mw_binding_t;
+
   // Its place, page by page.
   typedef struct packed {
     xlate_status_e status;
@@ -653,19 +665,19 @@ package exrnic_records_pkg;
     logic [31:0] length;  // how many of the bytes asked for lie in its page
   } xlate_rsp_t;
 
-  // A region, as the STag table keeps it.
+  // A region or a memory window, as the STag table keeps it.
   typedef struct packed {
     logic valid;
-    logic fast;  // work requests register it
-    logic invalidated;  // by a work request or a peer, or never registered by one: no access, but still the driver's
-    mr_life_t life;  // what the PBL cache knows of it is of this one
+    region_kind_e kind;
+    logic invalidated;  // by a work request or a peer, or never registered or bound by one: no access, but still the driver's
+    mr_life_t life;  // what the PBL cache knows of it is of this one, and a memory window is bound to this one
     logic [7:0] key;
     pd_t pd;
     logic [7:0] access;
     logic huge_pages;  // pages of HUGE_PAGE_SHIFT, else PAGE_SHIFT
     logic [63:0] base;
     logic [63:0] length;
-    logic [63:0] pbl_address;
+    logic [63:0] pbl_address;  // of a memory window: mw_binding
   } mr_t;
 
   // Translation entry.

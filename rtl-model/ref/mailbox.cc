@@ -387,13 +387,15 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
 
 exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) {
   constexpr uint32_t kRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
-                               EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+                               EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC |
+                               EXRNIC_ACCESS_MW_BIND;
   if (stag_index(command.stag) >= state_.regions.size() || command.pd >= EXRNIC_MAX_PD)
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.stag)];
   if (region.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  if (command.kind == EXRNIC_REGION_KIND_FAST) {
-    region = {command, true, /*invalidated=*/true};
+  const uint32_t life = region.life + 1;
+  if (command.kind == EXRNIC_REGION_KIND_FAST || command.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW) {
+    region = {command, /*valid=*/true, /*invalidated=*/true, life};
     return EXRNIC_MBOX_STATUS_OK;
   }
   const bool wraps = command.base + (command.length - 1) < command.base;
@@ -401,16 +403,18 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
       !pbl_good(command.pbl_address) || (command.access & ~kRights) != 0 ||
       (command.page_shift != EXRNIC_PAGE_SHIFT && command.page_shift != EXRNIC_HUGE_PAGE_SHIFT))
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  region = {command, true};
+  region = {command, /*valid=*/true, /*invalidated=*/false, life};
   return EXRNIC_MBOX_STATUS_OK;
 }
 
 exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
   if (stag_index(command.index) >= state_.regions.size()) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.index)];
-  const bool named = region.stag == command.index || region.kind == EXRNIC_REGION_KIND_FAST;
+  const bool named = region.stag == command.index || region.kind != EXRNIC_REGION_KIND_MEMORY;
   if (!region.valid || !named) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  const uint32_t life = region.life + 1;
   region = {};
+  region.life = life;
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -37,8 +37,9 @@ void ReadServer::next_segment() {
   if (read.refused) return refuse(*read.refused);
   if (read.atomic) return begin_atomic();
   if (read.length == 0) return submit({});
-  const ElementList source{
-      {{read.source_to, read.length, read.source_stag}}, qp.pd, EXRNIC_ACCESS_REMOTE_READ};
+  const ElementList source{{{read.source_to, read.length, read.source_stag}},
+                           asker(qp, turn_.qpn()),
+                           EXRNIC_ACCESS_REMOTE_READ};
   const size_t length = std::min(read.length - read.done, qp.mtu(state_.settings.mtu));
   turn_.phase = Turn::Phase::kReading;
   state_.trace(EXRNIC_TRACE_PAYLOAD_FETCH, turn_.qpn());
@@ -90,7 +91,7 @@ void ReadServer::begin_atomic() {
     if (!turn_.exists() || !turn_.qp().serves_peer()) return turn_.end(true);
     const Atomic& atomic = *turn_.qp().at.reads.front().atomic;
     const ElementList place{{{atomic.to, EXRNIC_ATOMIC_BYTES, atomic.stag}},
-                            turn_.qp().pd,
+                            asker(turn_.qp(), turn_.qpn()),
                             EXRNIC_ACCESS_REMOTE_ATOMIC};
     gather_.gather(place, 0, EXRNIC_ATOMIC_BYTES,
                    [this](const Gather::Result& found) { execute(found); });
@@ -108,8 +109,9 @@ void ReadServer::execute(const Gather::Result& found) {
   if (value == old) return submit_atomic(old);
   Bytes bytes(EXRNIC_ATOMIC_BYTES);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * i);
-  const ElementList place{
-      {{atomic.to, EXRNIC_ATOMIC_BYTES, atomic.stag}}, turn_.qp().pd, EXRNIC_ACCESS_REMOTE_ATOMIC};
+  const ElementList place{{{atomic.to, EXRNIC_ATOMIC_BYTES, atomic.stag}},
+                          asker(turn_.qp(), turn_.qpn()),
+                          EXRNIC_ACCESS_REMOTE_ATOMIC};
   scatter_.scatter(place, 0, bytes, [this, old](Verdict verdict) {
     if (!turn_.qp().serves_peer()) return turn_.end(true);
     verdict == Verdict::kOk ? submit_atomic(old) : refuse(refusal(verdict));

@@ -105,7 +105,7 @@ void Receiver::place() {
   // Anyone may have sent a datagram: the receive is for the next one.
   if (too_long && segment_->datagram) return done_(EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
   if (too_long) return fail(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
-  const ElementList sinks{inbound().elements, qp().pd, EXRNIC_ACCESS_LOCAL_WRITE};
+  const ElementList sinks{inbound().elements, asker(qp(), qpn_), EXRNIC_ACCESS_LOCAL_WRITE};
   scatter_.scatter(sinks, begin, payload, [this](Verdict verdict) {
     if (verdict != Verdict::kOk)
       return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR, EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC);
@@ -134,7 +134,7 @@ void Receiver::take_last() {
 Receiver::Refusal Receiver::invalidate() {
   Access access;
   access.stag = static_cast<uint32_t>(exrnic_ddp_untagged_invalidate_stag(segment_->ddp.data()));
-  access.pd = qp().pd;
+  access.asker = asker(qp(), qpn_);
   access.rights = EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_WRITE;
   switch (ref::invalidate(state_, access)) {
     case Verdict::kOk:

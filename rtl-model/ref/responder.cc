@@ -207,7 +207,7 @@ void Responder::place(const Access& where, std::function<void()> placed) {
 
 void Responder::place(const Access& where, Bytes&& payload, std::function<void()> placed) {
   const auto length = static_cast<uint32_t>(payload.size());
-  ElementList sink{{{where.to, length, where.stag}}, where.pd, where.rights};
+  ElementList sink{{{where.to, length, where.stag}}, where.asker, where.rights};
   scatter_.scatter(std::move(sink), 0, std::move(payload),
                    [this, placed = std::move(placed)](Verdict verdict) {
                      verdict == Verdict::kOk ? placed() : refuse(refusal(verdict));
@@ -221,13 +221,15 @@ void Responder::take_write(QueuePair& qp) {
     return refuse(EXRNIC_TERM_CODE_ACCESS);
   const uint8_t* header = segment_.ddp.data();
   const auto stag = static_cast<uint32_t>(exrnic_ddp_tagged_stag(header));
-  place({stag, qp.pd, EXRNIC_ACCESS_REMOTE_WRITE, exrnic_ddp_tagged_to(header), 0}, [this, &qp] {
-    Inbound& inbound = qp.at.inbound;
-    if (inbound.write_ended) inbound.written = 0;
-    inbound.written += static_cast<uint32_t>(segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES);
-    inbound.write_ended = exrnic_ddp_tagged_last(segment_.ddp.data());
-    this->placed();
-  });
+  place({stag, asker(qp, segment_.dst_qpn), EXRNIC_ACCESS_REMOTE_WRITE,
+         exrnic_ddp_tagged_to(header), 0},
+        [this, &qp] {
+          Inbound& inbound = qp.at.inbound;
+          if (inbound.write_ended) inbound.written = 0;
+          inbound.written += static_cast<uint32_t>(segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES);
+          inbound.write_ended = exrnic_ddp_tagged_last(segment_.ddp.data());
+          this->placed();
+        });
 }
 
 void Responder::take_read_response(QueuePair& qp) {
@@ -242,14 +244,15 @@ void Responder::take_read_response(QueuePair& qp) {
   if (pull.to != to || length > pull.left) return refuse(EXRNIC_TERM_CODE_TAGGED_BOUNDS);
   if (exrnic_ddp_tagged_last(header) != (length == pull.left))
     return refuse(EXRNIC_TERM_CODE_OPCODE);
-  place({stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, to, 0}, [this, &pull, length] {
-    state_.qps[segment_.dst_qpn].at.heard_of_pulls();
-    pull.to += length;
-    pull.left -= static_cast<uint32_t>(length);
-    if (exrnic_ddp_tagged_last(segment_.ddp.data()))
-      end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
-    placed();
-  });
+  place({stag, asker(qp, segment_.dst_qpn), EXRNIC_ACCESS_LOCAL_WRITE, to, 0},
+        [this, &pull, length] {
+          state_.qps[segment_.dst_qpn].at.heard_of_pulls();
+          pull.to += length;
+          pull.left -= static_cast<uint32_t>(length);
+          if (exrnic_ddp_tagged_last(segment_.ddp.data()))
+            end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
+          placed();
+        });
 }
 
 // The processor that waits must see all that was written before.
@@ -351,11 +354,12 @@ void Responder::take_atomic_response(QueuePair& qp) {
   Bytes value(EXRNIC_ATOMIC_BYTES);
   for (size_t i = 0; i < value.size(); ++i)
     value[i] = static_cast<uint8_t>(exrnic_atomic_response_value(body) >> 8 * i);
-  place({pull.stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, pull.to, 0}, std::move(value), [this, &qp] {
-    ++qp.at.inbound.atomics;
-    end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
-    placed();
-  });
+  place({pull.stag, asker(qp, segment_.dst_qpn), EXRNIC_ACCESS_LOCAL_WRITE, pull.to, 0},
+        std::move(value), [this, &qp] {
+          ++qp.at.inbound.atomics;
+          end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
+          placed();
+        });
 }
 
 // ---- A queue pair in ERROR

@@ -9,7 +9,8 @@ namespace exrnic::ref {
 Access piece_at(const ElementList& list, uint64_t offset) {
   auto element = list.elements.begin();
   while (offset >= element->length) offset -= (element++)->length;
-  return {element->stag, list.pd, list.rights, element->address + offset, element->length - offset};
+  return {element->stag, list.asker, list.rights, element->address + offset,
+          element->length - offset};
 }
 
 void Gather::gather(ElementList list, uint64_t offset, size_t length, Done done) {

@@ -11,10 +11,10 @@
 
 namespace exrnic::ref {
 
-// Elements that belong to one domain, and the rights that they need.
+// Elements, for whom they are, and the rights that they need.
 struct ElementList {
   std::vector<exrnic_sge> elements;
-  uint32_t pd = 0;
+  Asker asker;
   uint32_t rights = 0;
 };
 

@@ -125,6 +125,7 @@ void Sender::wait_for_credit() {
 }
 
 void Sender::execute() {
+  if (op().binds) return bind();
   if (op().registers) return register_fast();
   if (op().stays) return invalidate();
   if (op().pull) return pull();
@@ -149,7 +150,7 @@ void Sender::execute() {
 void Sender::invalidate() {
   Access access;
   access.stag = work_.head.imm_data;
-  access.pd = turn_.qp().pd;
+  access.asker = asker(turn_.qp(), turn_.qpn());
   if (ref::invalidate(state_, access) != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
   // It ends behind the reads that were let in before, and as done, whatever happens meanwhile.
   turn_.phase = Turn::Phase::kReading;
@@ -169,9 +170,18 @@ void Sender::register_fast() {
   now.kind = EXRNIC_REGION_KIND_FAST;
   Access access;
   access.stag = now.stag;
-  access.pd = now.pd;
+  access.asker = asker(turn_.qp(), turn_.qpn());
   if (ref::register_fast(state_, access, now) != Verdict::kOk)
     return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+void Sender::bind() {
+  const exrnic_wqe& head = work_.head;
+  const Access access{head.imm_data, asker(turn_.qp(), turn_.qpn()), head.remote_stag,
+                      head.remote_to, head.sge0_address};
+  if (ref::bind(state_, access, head.sge0_stag) != Verdict::kOk)
+    return fail(EXRNIC_CQE_STATUS_MW_BIND_ERR);
   end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
 }
 
@@ -253,8 +263,8 @@ void Sender::check_sinks(size_t from) {
   if (from == work_.elements.size()) return send_read_requests();
   const exrnic_sge& sink = work_.elements[from];
   if (sink.length == 0) return check_sinks(from + 1);
-  const Access access{sink.stag, turn_.qp().pd, EXRNIC_ACCESS_LOCAL_WRITE, sink.address,
-                      sink.length};
+  const Access access{sink.stag, asker(turn_.qp(), turn_.qpn()), EXRNIC_ACCESS_LOCAL_WRITE,
+                      sink.address, sink.length};
   xlate_.region(access, [this, from](const Place& place) {
     if (place.verdict == Verdict::kOk) return check_sinks(from + 1);
     // PULLs before this one end first.
@@ -327,7 +337,9 @@ Segment Sender::segment(Tag::Kind kind) {
   return segment;
 }
 
-ElementList Sender::elements(uint32_t rights) { return {work_.elements, turn_.qp().pd, rights}; }
+ElementList Sender::elements(uint32_t rights) {
+  return {work_.elements, asker(turn_.qp(), turn_.qpn()), rights};
+}
 
 // The work request is to blame, not the host's memory.
 void Sender::fail(exrnic_cqe_status status) {

@@ -39,6 +39,7 @@ class Sender {
   void wait_for_credit();
   void invalidate();
   void register_fast();
+  void bind();
   void send_payload(const Bytes& payload);
   void send_immediate();
 

@@ -284,11 +284,14 @@ struct Event {
   bool parked = false;  // its queue has no room
 };
 
+// Behind an STag: a memory region, or a memory window.
 struct Region : exrnic_mbox_register_mr {
   bool valid = false;
   // By a work request or a peer, or never registered by one: no access, but still the driver's.
   bool invalidated = false;
-  uint32_t life = 0;  // registrations by work requests
+  uint32_t life = 0;  // of what has been behind this STag: the driver's commands count, and
+                      // registrations by work requests
+  records::MwBinding behind{};  // of a memory window; base, length and access are its own
 };
 
 struct Window : exrnic_mbox_set_window {

@@ -32,16 +32,22 @@ bool imm_data_good(const WorkRequest& work) {
   return work.head.imm_data == 0 || op.imm || op.invalidates || op.registers;
 }
 
-// What a region is to become.
-bool region_good(const exrnic_wqe& head) {
-  constexpr uint32_t kRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
-                               EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+// What a region or a memory window is to become.
+bool region_good(const WorkRequest& work) {
+  constexpr uint32_t kOfPeers =
+      EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+  constexpr uint32_t kRights = kOfPeers | EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND;
+  const exrnic_wqe& head = work.head;
   const uint64_t length = head.sge0_address;
   const uint32_t page_shift = head.sge0_length;
-  return length != 0 && head.remote_to + (length - 1) >= head.remote_to &&
-         (page_shift == EXRNIC_PAGE_SHIFT || page_shift == EXRNIC_HUGE_PAGE_SHIFT) &&
+  if (length == 0 || head.remote_to + (length - 1) < head.remote_to || head.sge1_length != 0 ||
+      head.sge1_stag != 0)
+    return false;
+  if (work.op().binds)
+    return page_shift == 0 && head.sge1_address == 0 && (head.remote_stag & ~kOfPeers) == 0;
+  return (page_shift == EXRNIC_PAGE_SHIFT || page_shift == EXRNIC_HUGE_PAGE_SHIFT) &&
          (head.remote_stag & ~kRights) == 0 && head.sge1_address % EXRNIC_PBL_LINE_SIZE == 0 &&
-         head.sge0_stag == 0 && head.sge1_length == 0 && head.sge1_stag == 0;
+         head.sge0_stag == 0;
 }
 
 // A queue pair, or a group.
@@ -104,7 +110,7 @@ exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
   if (!work.op().posted || !flags_good(work) || !shape_good(work) || !imm_data_good(work) ||
       (work.op().pull && work.read_requests() > qp.has.reads_out) ||
       !service_good(work, qp.service, state) || has_windows(qp, state) ||
-      (work.op().registers && !region_good(work.head)))
+      (work.op().registers && !region_good(work)))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)
     return EXRNIC_CQE_STATUS_LOC_LEN_ERR;

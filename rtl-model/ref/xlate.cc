@@ -8,17 +8,19 @@ namespace exrnic::ref {
 void Xlate::region(const Access& access, const Done& done) {
   const Verdict verdict = check(state_, access);
   if (verdict != Verdict::kOk) return done({verdict, 0, 0});
-  const Region& region = state_.regions[stag_index(access.stag)];
+  const uint32_t index = region_of(state_, access);
+  const Region& region = state_.regions[index];
   const uint64_t base_in_page = region.base % (uint64_t{1} << region.page_shift);
   // Behind a read of the PBL the region is looked at again: it may have been invalidated, or be
   // another one by now.
   const uint32_t life = region.life;
-  const List list{region.pbl_address, {false, stag_index(access.stag), life}, region.page_shift};
+  const List list{region.pbl_address, {false, index, life}, region.page_shift};
   page(list, access.to - region.base + base_in_page, access.length,
-       [this, access, life, done](const Place& place) {
+       [this, access, index, life, done](const Place& place) {
          const Verdict now = check(state_, access);
-         const uint32_t life_now = state_.regions[stag_index(access.stag)].life;
-         if (now == Verdict::kOk && life_now != life) return this->region(access, done);
+         if (now == Verdict::kOk &&
+             (region_of(state_, access) != index || state_.regions[index].life != life))
+           return this->region(access, done);
          done(now == Verdict::kOk ? place : Place{now, 0, 0});
        });
 }

@@ -6,6 +6,7 @@
 
 #include "tests/support/exchange.h"
 #include "tests/support/firmware.h"
+#include "tests/support/window_owner.h"
 
 namespace exrnic::testing {
 namespace {
@@ -186,6 +187,47 @@ TEST_CASE("an atomic that is not granted changes nothing, and has its terminate 
     CHECK(pair.right.state() == EXRNIC_QP_STATE_ERROR);
     CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_ATOMICS_SERVED) == 0);
     pair.rest();
+  }
+}
+
+TEST_CASE("firmware executes atomics by a memory window for the peer of its queue pair alone") {
+  Atomics pair;
+  WindowOwner owner(pair.right);
+  constexpr uint64_t kPlace = WindowOwner::kFirst + 12;  // a multiple of 8
+  static_assert(kPlace % 8 == 0);
+  const auto put = [&](uint64_t value) {
+    Bytes bytes(8);
+    std::memcpy(bytes.data(), &value, 8);
+    pair.right.rnic.write(owner.region, kPlace - WindowOwner::kBase, bytes);
+  };
+  const auto got = [&] {
+    return Atomics::number(pair.right, owner.region, kPlace - WindowOwner::kBase);
+  };
+  const auto add = [&] { return owner.by_window(fetch_add_of(pair.slot(pair.left, 0), 0, 5), 12); };
+  put(100);
+  SECTION("granted") {
+    owner.must_bind(owner.bind(EXRNIC_ACCESS_REMOTE_ATOMIC));
+    pair.left.post(add());
+    CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(Atomics::number(pair.left, pair.left.near, 0) == 100);
+    CHECK(got() == 105);
+  }
+  SECTION("without that right") {
+    owner.must_bind(owner.bind(EXRNIC_ACCESS_REMOTE_WRITE));
+    pair.left.post(add());
+    CHECK(pair.left.wait().detail == EXRNIC_TERM_CODE_ACCESS);
+    CHECK(got() == 100);
+  }
+  SECTION("by another queue pair") {
+    owner.must_bind(owner.bind(EXRNIC_ACCESS_REMOTE_ATOMIC));
+    constexpr uint32_t kOther = 55;
+    QueuePair left = pair.left.rnic.create_qp(kOther, End::kPage, End::kPd, pair.left.cq);
+    QueuePair right = pair.right.rnic.create_qp(kOther, End::kPage, End::kPd, pair.right.cq);
+    pair.left.rnic.connect(left, 1, kOther);
+    pair.right.rnic.connect(right, 0, kOther);
+    pair.left.rnic.post(left, add());
+    CHECK(pair.left.wait().detail == EXRNIC_TERM_CODE_RDMAP_STREAM);
+    CHECK(got() == 100);
   }
 }
 

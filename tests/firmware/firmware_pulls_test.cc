@@ -6,6 +6,7 @@
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
 #include "tests/support/firmware.h"
+#include "tests/support/window_owner.h"
 
 namespace exrnic::testing {
 namespace {
@@ -133,6 +134,24 @@ TEST_CASE("what firmware refuses has the terminate code that hardware would give
       CHECK(pair.punts() == (by_firmware ? 1 : 0));
       pair.rest();
     }
+}
+
+TEST_CASE("PULLs by a memory window go through firmware like others") {
+  for (const bool by_firmware : {false, true}) {
+    INFO((by_firmware ? "firmware" : "hardware"));
+    Pulls pair(by_firmware);
+    WindowOwner owner(pair.right);
+    owner.must_bind(owner.bind(EXRNIC_ACCESS_REMOTE_READ));
+    const Bytes data = random_bytes(pair.random, WindowOwner::kLength);
+    pair.right.rnic.write(owner.region, WindowOwner::kFirst - WindowOwner::kBase, data);
+    pair.left.post(owner.by_window(pull_of({element(pair.left.near, 0, WindowOwner::kLength)}, 0)));
+    CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(difference(pair.left.rnic.read(pair.left.near, 0, WindowOwner::kLength), data) == "");
+    CHECK(pair.punts() == (by_firmware ? 1 : 0));
+    pair.left.post(
+        owner.by_window(pull_of({element(pair.left.near, 0, WindowOwner::kLength)}, 0), 1));
+    CHECK(pair.left.wait().detail == EXRNIC_TERM_CODE_RDMAP_BOUNDS);
+  }
 }
 
 // Long responses that give way to PUSHes of their own queue pair. Returns what came wrong.

@@ -92,7 +92,7 @@ class Intruder {
       wqe.remote_stag = tag(garbage);
     }
     if (garbage.one_in(2))
-      wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_FAST_REGISTER));
+      wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_BIND_MW));
     if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
     if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
     return wqe;
@@ -290,11 +290,11 @@ class MadDriver {
             EXRNIC_MBOX_OP_REGISTER_MR,
             exrnic_mbox_register_mr{
                 stag(), small(), garbage_.any() >> 1, 1 + garbage_.below(1u << 30), address(),
-                static_cast<uint32_t>(garbage_.below(8)),
+                static_cast<uint32_t>(garbage_.below(32)),
                 garbage_.one_of(std::vector<uint16_t>{EXRNIC_PAGE_SHIFT, EXRNIC_HUGE_PAGE_SHIFT}),
-                garbage_.one_of(std::vector<uint16_t>{EXRNIC_REGION_KIND_MEMORY,
-                                                      EXRNIC_REGION_KIND_MEMORY,
-                                                      EXRNIC_REGION_KIND_FAST})});
+                garbage_.one_of(std::vector<uint16_t>{
+                    EXRNIC_REGION_KIND_MEMORY, EXRNIC_REGION_KIND_MEMORY, EXRNIC_REGION_KIND_FAST,
+                    EXRNIC_REGION_KIND_MEMORY_WINDOW})});
         break;
       case 3:
         rnic_.command(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});

@@ -158,8 +158,8 @@ class RandomDriver {
             exrnic_mbox_register_mr{
                 stag(), pd(), one_of<uint64_t>({0, ~uint64_t{0} - 4095}, {~uint64_t{0}}),
                 one_of<uint64_t>({1, 4096}, {0, 4097, ~uint64_t{0}}), pbl(),
-                one_of({0u, 3u, 15u}, {16u, ~0u}), one_of<uint16_t>({12, 21}, {0, 13, 0xffff}),
-                one_of<uint16_t>({0, 1}, {2, 0xffff})});
+                one_of({0u, 3u, 15u, 31u}, {32u, ~0u}), one_of<uint16_t>({12, 21}, {0, 13, 0xffff}),
+                one_of<uint16_t>({0, 1, 2}, {3, 0xffff})});
       case EXRNIC_MBOX_OP_INVALIDATE_MR:
         return give(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
       case EXRNIC_MBOX_OP_CREATE_SRQ:

@@ -251,16 +251,17 @@ VL_API int vl_resize_cq(struct vl_cq* cq, uint32_t entries);
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 
 enum vl_wc_status VL_ANY_NUMBER {
-  VL_WC_SUCCESS,          /* all bytes are placed: of a PULL or a receive here, else at the peer */
-  VL_WC_LOC_LEN_ERR,      /* the length is inconsistent or too large; receive: too short */
-  VL_WC_LOC_QP_OP_ERR,    /* the device found the work request malformed */
-  VL_WC_LOC_PROT_ERR,     /* a local STag is invalid, of another domain, or too small */
-  VL_WC_WR_FLUSH_ERR,     /* not completed: the queue pair is in the error state */
-  VL_WC_REM_ACCESS_ERR,   /* the peer refused: STag, bounds, rights or domain */
-  VL_WC_REM_OP_ERR,       /* the peer could not execute it: its receive is too short, ... */
-  VL_WC_RETRY_EXC_ERR,    /* the peer did not answer */
-  VL_WC_GENERAL_ERR,      /* the device gave a status that this library does not know */
-  VL_WC_RNR_RETRY_EXC_ERR /* the message found no receive at the peer, rnr_retry times over */
+  VL_WC_SUCCESS,           /* all bytes are placed: of a PULL or a receive here, else at the peer */
+  VL_WC_LOC_LEN_ERR,       /* the length is inconsistent or too large; receive: too short */
+  VL_WC_LOC_QP_OP_ERR,     /* the device found the work request malformed */
+  VL_WC_LOC_PROT_ERR,      /* a local STag is invalid, of another domain, or too small */
+  VL_WC_WR_FLUSH_ERR,      /* not completed: the queue pair is in the error state */
+  VL_WC_REM_ACCESS_ERR,    /* the peer refused: STag, bounds, rights or domain */
+  VL_WC_REM_OP_ERR,        /* the peer could not execute it: its receive is too short, ... */
+  VL_WC_RETRY_EXC_ERR,     /* the peer did not answer */
+  VL_WC_GENERAL_ERR,       /* the device gave a status that this library does not know */
+  VL_WC_RNR_RETRY_EXC_ERR, /* the message found no receive at the peer, rnr_retry times over */
+  VL_WC_MW_BIND_ERR        /* a memory window could not be bound */
 };
 
 enum vl_wc_opcode VL_ANY_NUMBER {
@@ -271,8 +272,9 @@ enum vl_wc_opcode VL_ANY_NUMBER {
   VL_WC_RECV,
   VL_WC_FETCH_ADD,
   VL_WC_COMPARE_SWAP,
-  VL_WC_UNKNOWN,      /* only with an error: the device does not know what it was */
-  VL_WC_FAST_REGISTER /* which the kernel alone can post */
+  VL_WC_UNKNOWN,       /* only with an error: the device does not know what it was */
+  VL_WC_FAST_REGISTER, /* which the kernel alone can post */
+  VL_WC_BIND_MW
 };
 
 /* What came with a receive that ended with VL_WC_SUCCESS. */

@@ -222,6 +222,10 @@ module direct_commands
     if (xlate.valid) begin
       xlate.req.stag = word_q[FW_MEMORY_WORD_STAG];
       xlate.req.pd = pd_t'(word_q[FW_MEMORY_WORD_PD]);
+      if (pd != 32'(FW_PD)) begin  // on behalf of the peer of that queue pair
+        xlate.req.qpn = qp.index;
+        xlate.req.generation = request[FW_REQUEST_GENERATION_SHIFT+:$bits(generation_t)];
+      end
       xlate.req.access = word_q[FW_MEMORY_WORD_ACCESS][7:0];
       xlate.req.to = {word_q[FW_MEMORY_WORD_TO_HIGH], word_q[FW_MEMORY_WORD_TO_LOW]};
       xlate.req.length = length;

@@ -344,9 +344,9 @@ module mailbox
     if (command.mr_we) begin
       command.mr = '{
           valid: op_q == MBOX_OP_REGISTER_MR,
-          fast: 32'(new_mr.kind) == 32'(REGION_KIND_FAST),
-          invalidated: 32'(new_mr.kind) == 32'(REGION_KIND_FAST),
-          life: '0,
+          kind: region_kind_e'(new_mr.kind[1:0]),
+          invalidated: 32'(new_mr.kind) != 32'(REGION_KIND_MEMORY),  // until a work request registers it
+          life: command.mr_now.life + 1'b1,
           key: new_mr.stag[7:0],
           pd: pd_t'(new_mr.pd),
           access: new_mr.access[7:0],

@@ -114,9 +114,7 @@ module mailbox_check
   endfunction
 
   // ---- Regions
-  localparam logic [31:0] AccessFlags =
-      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ |
-      32'd1 << ACCESS_REMOTE_ATOMIC;
+  localparam logic [31:0] AccessFlags = (32'd1 << ACCESS_BITS) - 1;
   logic mr_fits, mr_values_ok;
   logic [64:0] mr_end;
   always_comb begin
@@ -127,7 +125,7 @@ module mailbox_check
       mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
           (new_mr.access & ~AccessFlags) == '0 &&
           32'(new_mr.page_shift) inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
-      if (32'(new_mr.kind) == 32'(REGION_KIND_FAST)) mr_values_ok = 1'b1;
+      if (32'(new_mr.kind) inside {32'(REGION_KIND_FAST), 32'(REGION_KIND_MEMORY_WINDOW)}) mr_values_ok = 1'b1;
       else if (32'(new_mr.kind) != 32'(REGION_KIND_MEMORY)) mr_values_ok = 1'b0;
     end
   end
@@ -192,7 +190,7 @@ module mailbox_check
         else if (!mr_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         MBOX_OP_INVALIDATE_MR:
         if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict_o = MBOX_STATUS_BAD_INDEX;
-        else if (!mr_i.valid || (mr_i.key != object.index[7:0] && !mr_i.fast))
+        else if (!mr_i.valid || (mr_i.key != object.index[7:0] && mr_i.kind == REGION_KIND_MEMORY))
           verdict_o = MBOX_STATUS_BAD_STATE;
         MBOX_OP_CREATE_SRQ:
         if (new_srq.srqn >= N_SRQ || new_srq.page >= USER_PAGES || new_srq.pd >= MAX_PD)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "rtl-model/tiles/host/mailbox/mailbox_payloads.h"
 
@@ -230,23 +231,39 @@ TEST_CASE("A region is registered as asked, and goes only by its whole STag") {
   CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag)) == kBadState);
 }
 
-TEST_CASE("A region that work requests register needs no pages, and goes whatever its key is") {
+TEST_CASE(
+    "A region that work requests register, and a memory window, need no pages, and go whatever "
+    "their "
+    "key is") {
+  const auto kind = GENERATE(EXRNIC_REGION_KIND_FAST, EXRNIC_REGION_KIND_MEMORY_WINDOW);
   Mailbox mailbox;
   exrnic_mbox_register_mr payload{};
   payload.stag = kStag;
   payload.pd = 0x77;
-  payload.kind = EXRNIC_REGION_KIND_FAST;
+  payload.kind = kind;
   payload.length = 0;
   payload.pbl_address = 4;
   payload.access = ~0u;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, payload) == kOk);
   const Mr& region = mailbox.regions[kStagIndex];
   CHECK(region.valid);
-  CHECK(region.fast);
+  CHECK(region.kind == kind);
   CHECK(region.invalidated);
   CHECK(region.pd == 0x77);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag + 1)) == kOk);
   CHECK_FALSE(region.valid);
+}
+
+TEST_CASE("Each command about an STag is another life of what is behind it") {
+  Mailbox mailbox;
+  const Mr& region = mailbox.regions[kStagIndex];
+  mailbox.regions[kStagIndex].life = 0xfffe;
+  mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload());
+  CHECK(region.life == 0xffff);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload()) == kBadState);
+  CHECK(region.life == 0xffff);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag)) == kOk);
+  CHECK(region.life == 0);
 }
 
 TEST_CASE("A region that was invalidated is still the driver's: taken until the driver frees it") {
@@ -268,12 +285,12 @@ TEST_CASE("Each field of a new region is checked") {
   SECTION("index") { payload.stag = EXRNIC_MAX_STAG << 8, expected = kBadIndex; }
   SECTION("domain") { payload.pd = EXRNIC_MAX_PD, expected = kBadIndex; }
   SECTION("no bytes") { payload.length = 0; }
-  SECTION("kind") { payload.kind = EXRNIC_REGION_KIND_FAST + 1; }
+  SECTION("kind") { payload.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW + 1; }
   SECTION("wraps") { payload.base = ~uint64_t{0}, payload.length = 2; }
   SECTION("wraps by much") { payload.base = 2, payload.length = ~uint64_t{0}; }
   SECTION("ends at the end") { payload.base = ~uint64_t{0}, payload.length = 1, expected = kOk; }
   SECTION("PBL") { payload.pbl_address += 32; }
-  SECTION("a right that does not exist") { payload.access = EXRNIC_ACCESS_REMOTE_ATOMIC << 1; }
+  SECTION("a right that does not exist") { payload.access = EXRNIC_ACCESS_MW_BIND << 1; }
   SECTION("rights, high bits") { payload.access |= 0x80000000; }
   SECTION("no right") { payload.access = 0, expected = kOk; }
   SECTION("page size") { payload.page_shift = 13; }

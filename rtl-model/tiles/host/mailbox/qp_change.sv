@@ -86,8 +86,6 @@ module qp_change
   assign allowed_o = arrow && (given & ~(of_service & of_change)) == '0;
 
   // ---- Values. Those of all fields are looked at, and of those that are given they count.
-  localparam logic [31:0] RemoteRights = 32'd1 << ACCESS_REMOTE_WRITE |
-      32'd1 << ACCESS_REMOTE_READ | 32'd1 << ACCESS_REMOTE_ATOMIC;
   attributes_t good;
   always_comb begin
     good = '1;
@@ -95,7 +93,7 @@ module qp_change
       good[QP_ATTRIBUTES_DEST] = change_i.dest_node < N_NODE && change_i.dest_qpn < RESERVED_QPN;
       good[QP_ATTRIBUTES_PKEY_INDEX] = change_i.pkey_index < PKEYS &&
           pkey_valid(pkey_of(pkeys_i, pkey_index_t'(change_i.pkey_index)));
-      good[QP_ATTRIBUTES_ACCESS] = (change_i.access & ~RemoteRights) == '0;
+      good[QP_ATTRIBUTES_ACCESS] = (change_i.access & ~32'(REMOTE_RIGHTS)) == '0;
       good[QP_ATTRIBUTES_PATH_MTU] = change_i.path_mtu >= MTU_MIN && change_i.path_mtu <= MTU_MAX &&
           change_i.path_mtu % MTU_STEP == '0;
       good[QP_ATTRIBUTES_MAX_READS_IN] = change_i.max_reads_in <= 8'(qp_i.cfg.places_in);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory regions by STag index, the checks of RFC 5041, 8 and RFC 5040, 8 on an access, and the
-// invalidation of a region by a work request or a peer, and its registration by a work request.
+// Memory regions and memory windows by STag index, the checks of RFC 5041, 8 and RFC 5040, 8 on an
+// access, and the invalidation of one by a work request or a peer, and its registration by a work
+// request.
 // See README.md.
 
 module stag_table
@@ -17,21 +18,26 @@ module stag_table
   input  mr_t           mr_i,
   output mr_t           mr_o,
 
-  // Look-up, or invalidation, or registration
+  // Look-up, or invalidation, or registration, or bind
   input  logic          req_valid_i,
   output logic          req_ready_o,
   input  logic          req_invalidate_i,
   input  logic          req_registers_i,
+  input  logic          req_binds_i,
+  input  logic          req_behind_i,    // the region of a memory window,
+  input  mr_life_t      req_life_i,      // in this life, whatever its key
   input  logic [31:0]   req_stag_i,
   input  pd_t           req_pd_i,
+  input  qpn_t          req_qpn_i,       // for whose peer, with a right of peers
+  input  generation_t   req_generation_i,
   input  logic [7:0]    req_access_i,
   input  logic [63:0]   req_to_i,
-  input  logic [31:0]   req_length_i,
-  input  logic [63:0]   req_size_i,      // these with req_registers_i
-  input  logic [63:0]   req_pbl_address_i,
+  input  logic [63:0]   req_length_i,
+  input  logic [63:0]   req_pbl_address_i,  // these with a registration or a bind
   input  logic          req_huge_i,
   output logic          rsp_valid_o,
   output xlate_status_e rsp_status_o,
+  output logic          rsp_window_o,
   output logic [63:0]   rsp_pbl_address_o,
   output logic          rsp_huge_o,
   output mr_life_t      rsp_life_o,
@@ -93,7 +99,7 @@ module stag_table
     .READERS(2)
   ) u_regions (
     .clk_i,
-    .write_i        (write || (pending_q && registers_pending_q)),
+    .write_i        (write || (pending_q && becomes_pending_q)),
     .write_address_i(write ? write_index : pending_index_q),
     .write_data_i   (write ? mr_i : registered_q),
     .read_i         (read),
@@ -108,7 +114,7 @@ module stag_table
     .clk_i,
     .write_i        (write || pending_q),
     .write_address_i(write ? write_index : pending_index_q),
-    .write_data_i   (write ? mr_i.invalidated : !registers_pending_q),
+    .write_data_i   (write ? mr_i.invalidated : !becomes_pending_q),
     .read_i         (read),
     .read_address_i (read_index),
     .read_data_o    (invalidated_read)
@@ -143,7 +149,8 @@ module stag_table
   logic                    accept;
   logic                    read_valid_q;  // one is in stage 1
   logic                    invalidate_q;  // and it is an invalidation,
-  logic                    registers_q;   // or a registration
+  logic                    registers_q;   // or a registration,
+  logic                    binds_q;       // or a bind
   logic                    pending_q;     // one of these is granted, not done
   logic [STAG_INDEX_W-1:0] stag_index;
 
@@ -153,7 +160,13 @@ module stag_table
 
   mr_t         mr_q;
   logic        changes_q;
-  assign changes_q = invalidate_q || registers_q;
+  assign changes_q = invalidate_q || becomes_q;
+  logic        becomes_q;
+  assign becomes_q = registers_q || binds_q;
+  logic        behind_q;
+  mr_life_t    wanted_life_q;
+  qpn_t        qpn_q;
+  generation_t generation_q;
   logic        written_entry_q;
   index_t      entry_q;
   logic        in_table_q;
@@ -161,8 +174,7 @@ module stag_table
   pd_t         pd_q;
   logic [7:0]  access_q;
   logic [63:0] to_q;
-  logic [31:0] length_q;
-  logic [63:0] size_q;
+  logic [63:0] length_q;
   logic [63:0] new_pbl_q;
   logic        new_huge_q;
 
@@ -172,13 +184,17 @@ module stag_table
       entry_q <= index_t'(stag_index);
       invalidate_q <= req_invalidate_i;
       registers_q <= req_registers_i;
+      binds_q <= req_binds_i;
+      behind_q <= req_behind_i;
+      wanted_life_q <= req_life_i;
+      qpn_q <= req_qpn_i;
+      generation_q <= req_generation_i;
       in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
       key_q <= req_stag_i[STAG_INDEX_SHIFT-1:0];
       pd_q <= req_pd_i;
       access_q <= req_access_i;
       to_q <= req_to_i;
       length_q <= req_length_i;
-      size_q <= req_size_i;
       new_pbl_q <= req_pbl_address_i;
       new_huge_q <= req_huge_i;
     end
@@ -194,6 +210,7 @@ module stag_table
 
   logic          sums_valid_q;
   logic          exempt_q;  // from the checks of the range
+  logic          window_q;
   xlate_status_e right_status_q;
   logic [64:0]   end_q;
   logic [64:0]   region_end_q;
@@ -215,23 +232,41 @@ module stag_table
     end
   end
 
-  logic          right;
+  // A memory window is for the peer of one queue pair, as long as that lives, and for nobody here. (Whose
+  // it is may invalidate it by any queue pair.)
+  /* verilator lint_off UNUSEDSIGNAL */  // what it says of its region, others look at
+  mw_binding_t binding;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic        is_window, for_peer, bound_here;
+  if ($bits(mw_binding_t) > 64) $error("mw_binding has %0d bits, more than mr.pbl_address", $bits(mw_binding_t));
+  assign binding = mw_binding_t'(mr_q.pbl_address);
+  assign is_window = mr_q.kind == REGION_KIND_MEMORY_WINDOW;
+  assign for_peer = (access_q & REMOTE_RIGHTS) != '0;
+  assign bound_here = binding.qpn == qpn_q && binding.generation == generation_q;
+
+  logic          right, stream;
   xlate_status_e right_status;
   logic [63:0]   first_page_offset;  // where the region starts in its first page
 
-  // An access needs all of the rights, an invalidation one of them; a registration gives them.
+  // An access needs all of the rights, an invalidation one of them; a registration and a bind give them.
   always_comb begin
-    if (registers_q) right = 1'b1;
+    if (becomes_q) right = 1'b1;
     else if (invalidate_q) right = access_q == '0 || (access_q & mr_q.access) != '0;
-    else right = (access_q & ~mr_q.access) == '0;
+    else right = (access_q & ~mr_q.access) == '0 && (!is_window || for_peer);
   end
-  // What is to be registered is not; else it must be, with this key.
+  assign stream = mr_q.pd == pd_q && (becomes_q || !is_window || !for_peer || bound_here);
+  // What is to be registered or bound is not; else it must be, with this key.
   logic named;
-  assign named = registers_q ? mr_q.fast && mr_q.invalidated : !mr_q.invalidated && mr_q.key == key_q;
+  always_comb begin
+    if (registers_q) named = mr_q.kind == REGION_KIND_FAST && mr_q.invalidated;
+    else if (binds_q) named = is_window && mr_q.invalidated;
+    else if (behind_q) named = !is_window && !mr_q.invalidated && mr_q.life == wanted_life_q;
+    else named = !mr_q.invalidated && mr_q.key == key_q;
+  end
   always_comb begin
     if (!read_valid_q) right_status = XLATE_OK;
     else if (!in_table_q || !mr_q.valid || !named) right_status = XLATE_STAG;
-    else if (mr_q.pd != pd_q) right_status = XLATE_STREAM;
+    else if (!stream) right_status = XLATE_STREAM;
     else if (!right) right_status = XLATE_ACCESS;
     else right_status = XLATE_OK;
   end
@@ -242,7 +277,8 @@ module stag_table
     if (read_valid_q) begin
       right_status_q <= right_status;
       exempt_q <= changes_q;
-      end_q <= {1'b0, to_q} + 65'(length_q);
+      window_q <= is_window && !changes_q;
+      end_q <= {1'b0, to_q} + {1'b0, length_q};
       region_end_q <= {1'b0, mr_q.base} + {1'b0, mr_q.length};
       below_q <= to_q < mr_q.base;
       pbl_address_q <= mr_q.pbl_address;
@@ -252,12 +288,12 @@ module stag_table
     end
   end
 
-  // ---- Invalidation and registration: granted in stage 1, done in the first cycle without a write by
+  // ---- Invalidation, registration and bind: granted in stage 1, done in the first cycle without a write by
   // management. A region that is written in the meantime is not the one that was meant.
 
   logic   change;
   index_t pending_index_q;
-  logic   registers_pending_q;
+  logic   becomes_pending_q;
   mr_t    registered_q;
 
   assign change = read_valid_q && changes_q && right_status == XLATE_OK;
@@ -270,10 +306,10 @@ module stag_table
   always_ff @(posedge clk_i) begin
     if (change) begin
       pending_index_q <= entry_q;
-      registers_pending_q <= registers_q;
+      becomes_pending_q <= becomes_q;
       registered_q <= '{
           valid: 1'b1,
-          fast: 1'b1,
+          kind: mr_q.kind,
           invalidated: 1'b0,
           life: mr_q.life + 1'b1,
           key: key_q,
@@ -281,7 +317,7 @@ module stag_table
           access: access_q,
           huge_pages: new_huge_q,
           base: to_q,
-          length: size_q,
+          length: length_q,
           pbl_address: new_pbl_q
       };
     end
@@ -297,6 +333,7 @@ module stag_table
       rsp_status_o <= exempt_q || right_status_q != XLATE_OK ? right_status_q :
                       wraps ? XLATE_WRAP :
                       below_q || end_q > region_end_q ? XLATE_BOUNDS : XLATE_OK;
+      rsp_window_o <= window_q;
       rsp_pbl_address_o <= pbl_address_q;
       rsp_huge_o <= huge_q;
       rsp_life_o <= life_q;

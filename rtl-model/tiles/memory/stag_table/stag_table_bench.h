@@ -15,17 +15,25 @@ constexpr uint64_t kTop = ~uint64_t{0};  // the last byte of the address space
 constexpr uint8_t kAllRights =
     EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
 
+constexpr uint8_t kPeerRights =
+    EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+constexpr uint16_t kQps = 1 << kQpnBits;
+
 struct Access {
   uint32_t stag = 0;
   uint16_t pd = 0;
   uint8_t access = 0;
   uint64_t to = 0;
-  uint32_t length = 1;
+  uint64_t length = 1;
   bool invalidate = false;
-  bool registers = false;  // and so becomes:
-  uint64_t size = 0;
+  bool registers = false;  // and so becomes what these say:
   uint64_t pbl_address = 0;
   bool huge = false;
+  bool binds = false;   // likewise
+  bool behind = false;  // of a memory window, in this life:
+  uint16_t life = 0;
+  uint16_t qpn = 0;
+  uint16_t generation = 0;
 };
 
 struct Answer {
@@ -33,10 +41,33 @@ struct Answer {
   uint64_t pbl_address = 0;
   bool huge = false;
   uint64_t offset = 0;
+  bool window = false;
 };
 
 inline uint32_t stag_of(uint32_t index, uint8_t key) {
   return (index << EXRNIC_STAG_INDEX_SHIFT) | key;
+}
+
+// A memory window says in mr.pbl_address what it is bound to.
+inline uint64_t in_entry(MwBinding binding) {
+  uint64_t entry = binding.region;
+  entry = entry << kMrLifeBits | binding.life;
+  entry = entry << kQpnBits | binding.qpn;
+  return entry << kGenerationBits | binding.generation;
+}
+inline MwBinding binding_of(const Mr& window) {
+  uint64_t entry = window.pbl_address;
+  const auto take = [&](unsigned bits) {
+    const uint64_t low = entry & ((uint64_t{1} << bits) - 1);
+    entry >>= bits;
+    return static_cast<uint16_t>(low);
+  };
+  MwBinding binding;
+  binding.generation = take(kGenerationBits);
+  binding.qpn = take(kQpnBits);
+  binding.life = take(kMrLifeBits);
+  binding.region = take(kStagIndexBits);
+  return binding;
 }
 
 class StagTable : public Bench<Vstag_table> {
@@ -84,7 +115,11 @@ class StagTable : public Bench<Vstag_table> {
     dut().req_valid_i = 1;
     dut().req_invalidate_i = access.invalidate;
     dut().req_registers_i = access.registers;
-    dut().req_size_i = access.size;
+    dut().req_binds_i = access.binds;
+    dut().req_behind_i = access.behind;
+    dut().req_life_i = access.life;
+    dut().req_qpn_i = access.qpn;
+    dut().req_generation_i = access.generation;
     dut().req_pbl_address_i = access.pbl_address;
     dut().req_huge_i = access.huge;
     dut().req_stag_i = access.stag;
@@ -96,7 +131,7 @@ class StagTable : public Bench<Vstag_table> {
 
   Answer answer() {
     return {static_cast<XlateStatus>(dut().rsp_status_o), dut().rsp_pbl_address_o,
-            dut().rsp_huge_o != 0, dut().rsp_offset_o};
+            dut().rsp_huge_o != 0, dut().rsp_offset_o, dut().rsp_window_o != 0};
   }
 };
 
@@ -137,6 +172,7 @@ inline void check_equal(const Answer& got, const Answer& want) {
   REQUIRE(got.pbl_address == want.pbl_address);
   REQUIRE(got.huge == want.huge);
   REQUIRE(got.offset == want.offset);
+  REQUIRE(got.window == want.window);
 }
 
 }  // namespace exrnic::testing

@@ -11,7 +11,8 @@ namespace {
 // As the driver makes it: nobody has registered it yet.
 Mr fast_region() {
   Mr region;
-  region.valid = region.fast = region.invalidated = true;
+  region.valid = region.invalidated = true;
+  region.kind = EXRNIC_REGION_KIND_FAST;
   region.pd = 7;
   return region;
 }
@@ -23,7 +24,7 @@ Access registration() {
   access.access = EXRNIC_ACCESS_REMOTE_READ;
   access.to = 0x70000800;
   access.registers = true;
-  access.size = 0x1800;
+  access.length = 0x1800;
   access.pbl_address = 0x1234567890abc0;
   return access;
 }
@@ -52,11 +53,13 @@ TEST_CASE("A region of kind fast is what a registration says, until it is invali
 
 TEST_CASE("Each registration is another life of the region") {
   StagTable table;
-  table.write(kExampleIndex, fast_region());
-  for (unsigned life = 1; life < 300; ++life) {
+  Mr region = fast_region();
+  region.life = 0xff00;
+  table.write(kExampleIndex, region);
+  for (unsigned life = 0xff01; life < 0x10100; ++life) {
     REQUIRE(table.look_up(registration()).status == kXlateOk);
     REQUIRE(table.look_up(example_access()).status == kXlateOk);
-    REQUIRE(table.dut().rsp_life_o == life % 256);
+    REQUIRE(table.dut().rsp_life_o == life % 0x10000);
     REQUIRE(table.look_up(invalidation()).status == kXlateOk);
   }
 }
@@ -65,7 +68,7 @@ TEST_CASE("What is no region of kind fast, of the domain and not registered, is 
   StagTable table;
   Mr region = fast_region();
   XlateStatus status = kXlateStag;
-  SECTION("its pages were given by the driver") { region.fast = false; }
+  SECTION("its pages were given by the driver") { region.kind = EXRNIC_REGION_KIND_MEMORY; }
   SECTION("it is registered") { region.invalidated = false; }
   SECTION("it does not exist") { region.valid = false; }
   SECTION("another domain") { region.pd = 8, status = kXlateStream; }

@@ -16,26 +16,50 @@ Answer oracle(const std::vector<Mr>& table, const Access& access) {
   if (index >= table.size()) return {kXlateStag};
   const Mr& region = table[index];
   const Wide end = Wide{access.to} + access.length;
-  if (!region.valid || region.invalidated || region.key != (access.stag & 0xff))
+  const bool window = region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW;
+  const bool for_peer = (access.access & kPeerRights) != 0;
+  if (!region.valid) return {kXlateStag};
+  if (access.binds) {
+    if (!window || !region.invalidated) return {kXlateStag};
+    return {region.pd == access.pd ? kXlateOk : kXlateStream};
+  }
+  if (region.invalidated) return {kXlateStag};
+  if (access.behind ? window || region.life != access.life : region.key != (access.stag & 0xff))
     return {kXlateStag};
   if (region.pd != access.pd) return {kXlateStream};
+  if (window && for_peer &&
+      !(binding_of(region) == MwBinding{binding_of(region).region, binding_of(region).life,
+                                        access.qpn, access.generation}))
+    return {kXlateStream};
   if (access.invalidate) {
     const bool right = access.access == 0 || (region.access & access.access) != 0;
     return {right ? kXlateOk : kXlateAccess};
   }
   if ((region.access & access.access) != access.access) return {kXlateAccess};
+  if (window && !for_peer) return {kXlateAccess};
   if (end > Wide{1} << 64) return {kXlateWrap};
   if (access.to < region.base || end > Wide{region.base} + region.length) return {kXlateBounds};
   const unsigned shift = region.huge_pages ? EXRNIC_HUGE_PAGE_SHIFT : EXRNIC_PAGE_SHIFT;
   const uint64_t first_page = region.base >> shift << shift;
-  return {kXlateOk, region.pbl_address, region.huge_pages, access.to - first_page};
+  return {kXlateOk, region.pbl_address, region.huge_pages, access.to - first_page, window};
 }
 
 // What an access that is asked now leaves behind.
 Answer apply(std::vector<Mr>& table, const Access& access) {
   const Answer answer = oracle(table, access);
-  if (access.invalidate && answer.status == kXlateOk)
-    table[access.stag >> EXRNIC_STAG_INDEX_SHIFT].invalidated = true;
+  if (answer.status != kXlateOk) return answer;
+  if (access.invalidate) table[access.stag >> EXRNIC_STAG_INDEX_SHIFT].invalidated = true;
+  if (access.binds) {
+    Mr& window = table[access.stag >> EXRNIC_STAG_INDEX_SHIFT];
+    window.invalidated = false;
+    ++window.life;
+    window.key = static_cast<uint8_t>(access.stag);
+    window.access = access.access;
+    window.huge_pages = access.huge;
+    window.base = access.to;
+    window.length = access.length;
+    window.pbl_address = access.pbl_address;
+  }
   return answer;
 }
 
@@ -67,7 +91,18 @@ class Random {
     }
     if (region.base == 0 && below(4) == 0) region.length = kTop;
     region.pbl_address = engine_() & ~uint64_t{EXRNIC_PBL_LINE_SIZE - 1};
+    region.life = static_cast<uint16_t>(below(2));
+    if (below(3) == 0) {
+      region.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+      region.invalidated = below(4) == 0;
+      region.pbl_address = in_entry(binding());
+    }
     return region;
+  }
+
+  MwBinding binding() {
+    return {static_cast<uint16_t>(below(64)), static_cast<uint16_t>(below(2)),
+            static_cast<uint16_t>(below(2)), static_cast<uint16_t>(below(2))};
   }
 
   Access access(const std::vector<Mr>& table) {
@@ -85,7 +120,19 @@ class Random {
     if (below(3) == 0) access.length = static_cast<uint32_t>(rest + below(3));
     if (below(6) == 0) access.to = region.base - 1 - below(3);
     if (access.length == 0) access.length = 1;
-    access.invalidate = below(16) == 0;
+    const MwBinding asker = below(4) ? binding_of(region) : binding();
+    access.qpn = asker.qpn % kQps;
+    access.generation = asker.generation;
+    if (below(16) == 0) {
+      access.invalidate = true;
+    } else if (below(8) == 0) {
+      access.behind = true;
+      access.life = below(8) ? region.life : static_cast<uint16_t>(below(2));
+    } else if (region.invalidated && below(2) == 0) {
+      access.binds = true;
+      if (access.to + (access.length - 1) < access.to) access.to = 0;
+      access.pbl_address = in_entry(binding());
+    }
     return access;
   }
 
@@ -251,8 +298,10 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
   StagTable table;
   std::vector<Mr> model(64);  // small, so that accesses meet fresh writes
   std::deque<Answer> expected;
-  std::deque<bool> invalidation;  // of those expected
-  int invalidations = 0;          // granted
+  std::deque<bool> change;  // of those expected
+  int invalidations = 0;    // granted
+  int binds = 0;
+  int windows = 0;  // accesses
   std::vector<int> seen(kXlateMemory);
   int asked = 0;
   int answered = 0;
@@ -271,7 +320,9 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
     if (ask && table.dut().req_ready_o) {
       expected.push_back(apply(model, access));
       invalidations += access.invalidate && expected.back().status == kXlateOk;
-      invalidation.push_back(access.invalidate);
+      binds += access.binds && expected.back().status == kXlateOk;
+      windows += expected.back().window;
+      change.push_back(access.invalidate || access.binds);
       ++asked;
     }
     if (write) model[index] = region;
@@ -279,11 +330,11 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
     if (!table.dut().rsp_valid_o) continue;
     INFO("answer " << answered);
     REQUIRE_FALSE(expected.empty());
-    if (invalidation.front())
+    if (change.front())
       REQUIRE(int{table.answer().status} == int{expected.front().status});
     else
       check_equal(table.answer(), expected.front());
-    invalidation.pop_front();
+    change.pop_front();
     ++seen[expected.front().status];
     expected.pop_front();
     ++answered;
@@ -293,6 +344,8 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
     CHECK(seen[status] > kAccesses / 100);  // the test is not lopsided
   }
   CHECK(invalidations > kAccesses / 200);
+  CHECK(binds > kAccesses / 200);
+  CHECK(windows > kAccesses / 200);
 }
 
 }  // namespace

@@ -101,10 +101,31 @@ module xlate
   logic stag_init_done, stag_ready, stag_done;
   logic pbl_init_done, pbl_ready, pbl_done, pbl_missed, pbl_error, pbl_idle;
   logic hit, miss, pbl_flush_done;
-  logic region_huge;
+  logic region_huge, is_window;
   mr_life_t region_life;
   logic [63:0] region_pbl, region_offset, page;
   xlate_status_e stag_status;
+
+  // Two entries are looked at where a memory window is one of them: behind the window its region,
+  // and behind the region the window that is to be bound to it.
+  localparam logic [7:0] WrittenRights = 8'(1 << ACCESS_REMOTE_WRITE | 1 << ACCESS_REMOTE_ATOMIC);
+  logic        second_q;
+  mw_binding_t binding_q;  // with second_q
+  logic        of_window;    // the region of a memory window is asked for
+  logic        asks_region;  // the same, or a region to bind to
+  logic [31:0] asked_stag;
+  logic [7:0]  asked_access;
+  assign of_window = second_q && !req.binds;
+  assign asks_region = second_q != req.binds;
+  always_comb begin
+    asked_stag = req.stag;
+    asked_access = req.access;
+    if (asks_region) begin
+      asked_stag = of_window ? 32'(binding_q.region) << STAG_INDEX_SHIFT : req.region;
+      asked_access = 8'd1 << ACCESS_MW_BIND;
+      if ((req.access & WrittenRights) != '0) asked_access |= 8'd1 << ACCESS_LOCAL_WRITE;
+    end
+  end
 
   stag_table u_stag_table (
     .clk_i,
@@ -118,16 +139,21 @@ module xlate
     .req_ready_o(stag_ready),
     .req_invalidate_i(req.invalidate),
     .req_registers_i(req.registers),
-    .req_stag_i(req.stag),
+    .req_binds_i(req.binds && second_q),
+    .req_behind_i(of_window),
+    .req_life_i(binding_q.life),
+    .req_stag_i(asked_stag),
     .req_pd_i(req.pd),
-    .req_access_i(req.access),
+    .req_qpn_i(req.qpn),
+    .req_generation_i(req.generation),
+    .req_access_i(asked_access),
     .req_to_i(req.to),
-    .req_length_i(req.length),
-    .req_size_i(req.size),
-    .req_pbl_address_i(req.pbl_address),
+    .req_length_i(req.registers || req.binds ? req.size : 64'(req.length)),
+    .req_pbl_address_i(req.binds ? 64'(binding_q) : req.pbl_address),
     .req_huge_i(req.huge_pages),
     .rsp_valid_o(stag_done),
     .rsp_status_o(stag_status),
+    .rsp_window_o(is_window),
     .rsp_pbl_address_o(region_pbl),
     .rsp_huge_o(region_huge),
     .rsp_life_o(region_life),
@@ -169,7 +195,7 @@ module xlate
     owner = '0;
     owner.ring = req.ring;
     if (!req.ring) begin
-      owner.index = stag_index_t'(req.stag >> STAG_INDEX_SHIFT);
+      owner.index = of_window ? binding_q.region : stag_index_t'(req.stag >> STAG_INDEX_SHIFT);
       owner.life = region_life;
     end
   end
@@ -210,13 +236,15 @@ module xlate
 
   // ---- Control. Look-ups that a flush meets, in hand or waiting, begin anew with the STag: what was
   // read for them may speak of a region that is gone. So after flush_done_o nothing old is in use
-  // here. An invalidation or a registration is not repeated: it has been
+  // here. An invalidation, a registration or a bind is not repeated: it has been
   // done, and answers no address.
 
   logic stag_final;  // the PBL is not asked
+  logic stag_again;  // the second entry is
   logic finished, changes, invalidated, lives_used_up;
-  assign changes = req.invalidate || req.registers;
-  assign stag_final = stag_done && (stag_status != XLATE_OK || changes);
+  assign changes = req.invalidate || req.registers || req.binds;
+  assign stag_again = stag_status == XLATE_OK && !second_q && (req.binds || is_window);
+  assign stag_final = stag_done && (stag_status != XLATE_OK || (changes && !stag_again));
   assign invalidated = stag_done && stag_status == XLATE_OK && req.invalidate;
   // What the PBL cache knows of the first life of a region is not for the one that has its number again.
   assign lives_used_up = stag_done && stag_status == XLATE_OK && req.registers && region_life == '1;
@@ -282,7 +310,8 @@ module xlate
         end
         ST_STAG_ASK: if (stag_ready) state_q <= ST_STAG_WAIT;
         ST_STAG_WAIT: begin
-          if (stag_done) state_q <= flush ? ST_FLUSH_ASK : stag_final ? ST_IDLE : ST_PBL_ASK;
+          if (stag_done)
+            state_q <= flush ? ST_FLUSH_ASK : stag_final ? ST_IDLE : stag_again ? ST_STAG_ASK : ST_PBL_ASK;
         end
         ST_PBL_ASK: if (pbl_ready) state_q <= ST_PBL_WAIT;
         ST_PBL_WAIT: if (pbl_done) state_q <= flush ? ST_FLUSH_ASK : ST_IDLE;
@@ -317,6 +346,18 @@ module xlate
   end
 
   always_ff @(posedge clk_i) begin
+    if (state_q == ST_IDLE) second_q <= 1'b0;
+    if (stag_done && stag_again) begin
+      second_q <= 1'b1;
+      binding_q <= mw_binding_t'(region_pbl);
+      if (req.binds)
+        binding_q <= '{
+            region: stag_index_t'(req.region >> STAG_INDEX_SHIFT),
+            life: region_life,
+            qpn: req.qpn,
+            generation: req.generation
+        };
+    end
     if (accept) req_q[next_client] <= req_i[next_client];
     if (fence_answers) rsp_o.status <= XLATE_OK;
     if (finished) begin

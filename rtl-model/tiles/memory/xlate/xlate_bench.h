@@ -14,7 +14,8 @@
 namespace exrnic::testing {
 
 constexpr unsigned kClients = 3;
-constexpr unsigned kRequestBits = 1 + 1 + 1 + 64 + 32 + kPdBits + 8 + 64 + 32 + 64 + 1;
+constexpr unsigned kRequestBits =
+    1 + 1 + 1 + 1 + 64 + 32 + 32 + kQpnBits + kGenerationBits + kPdBits + 8 + 64 + 32 + 64 + 1;
 constexpr unsigned kResponseBits = 3 + 64 + 32;
 constexpr int kLimit = 2000;  // cycles for anything here
 
@@ -28,6 +29,10 @@ struct Request {
   uint64_t to = 0;
   uint32_t length = 1;
   bool registers = false;
+  bool binds = false;
+  uint32_t region = 0;
+  uint16_t qpn = 0;
+  uint16_t generation = 0;
   uint64_t size = 0;
   bool huge_pages = false;
 };
@@ -88,9 +93,13 @@ class Xlate : public Bench<Vxlate> {
     Packer(dut().req_i[client], kRequestBits)
         .field(request.invalidate, 1)
         .field(request.registers, 1)
+        .field(request.binds, 1)
         .field(request.ring, 1)
         .field(request.pbl_address, 64)
         .field(request.stag, 32)
+        .field(request.region, 32)
+        .field(request.qpn, kQpnBits)
+        .field(request.generation, kGenerationBits)
         .field(request.pd, kPdBits)
         .field(request.access, 8)
         .field(request.to, 64)

@@ -176,7 +176,8 @@ TEST_CASE("An invalidation reads no memory, and a flush does not repeat it") {
 
 Mr fast_region() {
   Mr region;
-  region.valid = region.fast = region.invalidated = true;
+  region.valid = region.invalidated = true;
+  region.kind = EXRNIC_REGION_KIND_FAST;
   region.pd = example_region().pd;
   return region;
 }
@@ -220,10 +221,19 @@ TEST_CASE(
     "Behind a registration the PBL is read anew, also where the count of lives begins again") {
   Xlate xlate;
   xlate.write_region(kExampleIndex, fast_region());
-  for (int life = 1; life < 600; ++life) {
+  for (int life = 1; life < 0x10100; ++life) {
+    // In two of them is it used, which have the same number.
+    const bool used = life % 0x10000 == 1;
+    if (!used && life % 0x1000 != 0 && life < 0xfff0) {
+      // The driver counts, too.
+      Mr region = fast_region();
+      region.life = static_cast<uint16_t>(life);
+      xlate.write_region(kExampleIndex, region);
+      ++xlate.epoch;
+      continue;
+    }
     REQUIRE(xlate.look_up(registration(), 1).status == kXlateOk);
-    // Only in every 256th life is it used: what the cache has is of the one 256 lives before.
-    if (life % 256 == 1) {
+    if (used) {
       const uint64_t frame = entry_at(example_region().pbl_address, xlate.epoch) & ~uint64_t{0xfff};
       CHECK(xlate.look_up(example_request()) == Response{kXlateOk, frame + 0x800, 0x800});
       CHECK(xlate.look_up(example_request()) == Response{kXlateOk, frame + 0x800, 0x800});
@@ -231,8 +241,8 @@ TEST_CASE(
     REQUIRE(xlate.look_up(invalidation(), 2).status == kXlateOk);
     ++xlate.epoch;
   }
-  CHECK(xlate.misses == 3);
-  CHECK(xlate.hits == 3);
+  CHECK(xlate.misses == 2);
+  CHECK(xlate.hits == 2);
 }
 
 TEST_CASE("A region that is another one when the PBL of a look-up has come is looked up as that") {

@@ -358,9 +358,13 @@ module completer
   assign xlate.req = '{
           invalidate: 1'b0,
           registers: 1'b0,
+          binds: 1'b0,
           ring: 1'b1,
           pbl_address: cq.pbl,
           stag: '0,
+          region: '0,
+          qpn: '0,
+          generation: '0,
           pd: '0,
           access: '0,
           to: 64'(slot) << $clog2(CQE_BYTES),

@@ -31,8 +31,10 @@ module payload_gather
     input slot_t  slot_i,
     input chunk_t segment_i,
 
-    input pd_t        pd_i,
-    input logic [7:0] access_i,
+    input pd_t         pd_i,
+    input qpn_t        qpn_i,  // with rights of its peer
+    input generation_t generation_i,
+    input logic [7:0]  access_i,
 
     xlate_if.client   xlate,  // what it asks for may be withdrawn, with the end of a turn
     dma_read_if.asker read
@@ -125,9 +127,13 @@ module payload_gather
   assign xlate.req = '{
           invalidate: 1'b0,
           registers: 1'b0,
+          binds: 1'b0,
           ring: 1'b0,
           pbl_address: '0,
           stag: sge.stag,
+          region: '0,
+          qpn: qpn_i,
+          generation: generation_i,
           pd: pd_i,
           access: access_i,
           to: sge.address,

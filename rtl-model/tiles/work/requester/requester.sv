@@ -173,6 +173,8 @@ module requester
       .slot_i(segment.slot),
       .segment_i(segment.payload),
       .pd_i(segment.pd),
+      .qpn_i(segment.qpn),
+      .generation_i(segment.generation),
       .access_i(access),
       .xlate(xlate_payload),
       .read(payload_read)

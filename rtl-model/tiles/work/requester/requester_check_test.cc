@@ -228,11 +228,11 @@ TEST_CASE("The elements of all slots make the length") {
 }
 
 TEST_CASE("No work request completes as a receive") {
-  const auto [opcode, expected] = GENERATE(
-      table<uint8_t, uint8_t>({{0, EXRNIC_WQE_OPCODE_PUSH},
-                               {EXRNIC_WQE_OPCODE_FAST_REGISTER + 1, EXRNIC_WQE_OPCODE_PUSH},
-                               {EXRNIC_WQE_OPCODE_RECV, EXRNIC_WQE_OPCODE_PUSH},
-                               {EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_PULL}}));
+  const auto [opcode, expected] =
+      GENERATE(table<uint8_t, uint8_t>({{0, EXRNIC_WQE_OPCODE_PUSH},
+                                        {EXRNIC_WQE_OPCODE_BIND_MW + 1, EXRNIC_WQE_OPCODE_PUSH},
+                                        {EXRNIC_WQE_OPCODE_RECV, EXRNIC_WQE_OPCODE_PUSH},
+                                        {EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_PULL}}));
   Requester requester;
   exrnic_wqe wqe = work(opcode, 1);
   wqe.num_slots = 2;

@@ -382,12 +382,78 @@ TEST_CASE("FAST_REGISTER asks for the registration and takes a slot that is not 
   CHECK(requester.qps[kQpn].sq.halted == !good);
 }
 
+// ---- BIND_MW
+
+exrnic_wqe bind() {
+  exrnic_wqe wqe{};
+  wqe.opcode = EXRNIC_WQE_OPCODE_BIND_MW;
+  wqe.num_slots = 1;
+  wqe.imm_data = 0x77665544;
+  wqe.remote_to = 0x1234567890;
+  wqe.remote_stag = EXRNIC_ACCESS_REMOTE_READ;
+  wqe.sge0_address = 0x1'0000'0001;
+  wqe.sge0_stag = 0x11223344;
+  return wqe;
+}
+
+TEST_CASE("BIND_MW asks for the bind to its queue pair and takes a slot that is not sent") {
+  const auto verdict = GENERATE(kXlateOk, kXlateStag, kXlateStream, kXlateAccess, kXlateBounds);
+  Requester requester;
+  requester.region = [&](const XlateReq&) { return XlateRsp{verdict, 0, 0}; };
+  requester.ring[0] = bind();
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.turn(kQpn);
+  const XlateReq& request = requester.xlate.requests.back();
+  CHECK(request.binds);
+  CHECK_FALSE(request.registers);
+  CHECK_FALSE(request.invalidate);
+  CHECK_FALSE(request.ring);
+  CHECK(request.stag == 0x77665544);
+  CHECK(request.region == 0x11223344);
+  CHECK(request.qpn == kQpn);
+  CHECK(request.generation == requester.qps[kQpn].cfg.generation);
+  CHECK(request.pd == kPd);
+  CHECK(request.access == EXRNIC_ACCESS_REMOTE_READ);
+  CHECK(request.to == 0x1234567890);
+  CHECK(request.size == 0x1'0000'0001);
+  REQUIRE(requester.submitted.size() == 1);
+  const bool good = verdict == kXlateOk;
+  CHECK(requester.submitted[0].unsent);
+  CHECK(requester.submitted[0].status ==
+        (good ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_MW_BIND_ERR));
+  CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_BIND_MW);
+  CHECK(requester.qps[kQpn].sq.halted == !good);
+}
+
+TEST_CASE("What a memory window cannot become is refused before anybody is asked") {
+  exrnic_wqe wqe = bind();
+  SECTION("no bytes") { wqe.sge0_address = 0; }
+  SECTION("beyond the last byte there is") { wqe.sge0_address = 1 - wqe.remote_to; }
+  SECTION("pages") { wqe.sge0_length = EXRNIC_PAGE_SHIFT; }
+  SECTION("a list") { wqe.sge1_address = EXRNIC_PBL_LINE_SIZE; }
+  SECTION("rights of its owner") { wqe.remote_stag |= EXRNIC_ACCESS_LOCAL_WRITE; }
+  SECTION("windows on it") { wqe.remote_stag |= EXRNIC_ACCESS_MW_BIND; }
+  SECTION("a second one") { wqe.sge1_stag = 1; }
+  SECTION("more") { wqe.sge1_length = 1; }
+  SECTION("a length") { wqe.length = 1; }
+  SECTION("an element") { wqe.num_sge = 1; }
+  SECTION("inline") { wqe.flags |= EXRNIC_WQE_FLAGS_INLINE; }
+  SECTION("solicited") { wqe.flags |= EXRNIC_WQE_FLAGS_SOLICITED; }
+  Requester requester;
+  requester.ring[0] = wqe;
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  for (const XlateReq& request : requester.xlate.requests) CHECK_FALSE(request.binds);
+}
+
 TEST_CASE("What a region cannot become is refused before anybody is asked") {
   exrnic_wqe wqe = registration();
   SECTION("no bytes") { wqe.sge0_address = 0; }
   SECTION("beyond the last byte there is") { wqe.sge0_address = 1 - wqe.remote_to; }
   SECTION("other pages") { wqe.sge0_length = 13; }
-  SECTION("other rights") { wqe.remote_stag = 0x10; }
+  SECTION("other rights") { wqe.remote_stag = 0x20; }
   SECTION("a list that begins amid a line") { wqe.sge1_address += EXRNIC_PBL_ENTRY_SIZE; }
   SECTION("an STag") { wqe.sge0_stag = 1; }
   SECTION("a second one") { wqe.sge1_stag = 1; }

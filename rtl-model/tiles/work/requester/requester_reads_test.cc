@@ -59,6 +59,8 @@ TEST_CASE("A read of the peer is answered by tagged segments that place themselv
     CHECK(request.stag == kSourceStag);
     CHECK(request.access == EXRNIC_ACCESS_REMOTE_READ);
     CHECK(request.pd == kPd);
+    CHECK(request.qpn == kQpn);
+    CHECK(request.generation == requester.qps[kQpn].cfg.generation);
     CHECK(request.to + request.length == kSource + length);  // all that is left
   }
   CHECK(requester.xlate.requests.empty() == (length == 0));

@@ -64,7 +64,7 @@ module turn_control
   reads_t pulls_left_q;
   logic by_dma_q;  // the payload of this segment is gathered
   logic again_q;   // when this slot has gone back, another one is needed
-  logic changed_q;  // the local invalidation or registration in hand is done
+  logic changed_q;  // the local invalidation, registration or bind in hand is done
 
   /* verilator lint_off UNUSEDSIGNAL */
   wqe_t wqe;
@@ -160,9 +160,15 @@ module turn_control
     change.req = '0;
     if (change.valid) begin
       change.req.invalidate = op_i.invalidates;
-      change.req.registers = op_i.registers;
+      change.req.registers = op_i.registers && !op_i.binds;
+      change.req.binds = op_i.binds;
       change.req.stag = wqe.imm_data;
       change.req.pd = seg_q.pd;
+      if (op_i.binds) begin
+        change.req.region = wqe.sge0_stag;
+        change.req.qpn = seg_q.qpn;
+        change.req.generation = seg_q.generation;
+      end
       if (op_i.registers) begin
         change.req.pbl_address = wqe.sge1_address;
         change.req.access = wqe.remote_stag[7:0];
@@ -305,7 +311,8 @@ module turn_control
       STEP_LOOK: if (gather.idle && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
       STEP_REGION_CHANGED:
       if (change.rsp_valid) begin
-        if (change.rsp.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+        if (change.rsp.status != XLATE_OK)
+          seg_q.status <= op_i.binds ? CQE_STATUS_MW_BIND_ERR : CQE_STATUS_LOC_PROT_ERR;
         changed_q <= change.rsp.status == XLATE_OK;
       end
       STEP_ALLOC: begin

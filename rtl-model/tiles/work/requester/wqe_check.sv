@@ -57,8 +57,7 @@ module wqe_check
 
   localparam logic [7:0] Flags = 8'd1 << WQE_FLAGS_SIGNALED | 8'd1 << WQE_FLAGS_FENCE |
       8'd1 << WQE_FLAGS_SOLICITED | 8'd1 << WQE_FLAGS_INLINE;
-  localparam logic [31:0] AccessFlags = 32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE |
-      32'd1 << ACCESS_REMOTE_READ | 32'd1 << ACCESS_REMOTE_ATOMIC;
+  localparam logic [31:0] AccessFlags = (32'd1 << ACCESS_BITS) - 1;
   logic flags_right, elements_right, well_formed;
   assign flags_right = (wqe_q.flags & ~Flags) == '0 &&
       (!wqe_q.flags[WQE_FLAGS_SOLICITED] || op.receive) && (!is_inline || op.inlines);
@@ -86,14 +85,21 @@ module wqe_check
       wqe_q.num_slots == slots_needed && !incomplete_o &&
       (op.imm || op.invalidates || op.registers || wqe_q.imm_data == '0);
 
-  // What a region is to become.
+  // What a region or a memory window is to become.
   logic [64:0] region_end;
-  logic region_right;
+  logic list_right, region_right;
   assign region_end = {1'b0, wqe_q.remote_to} + {1'b0, wqe_q.sge0_address};
-  assign region_right = wqe_q.sge0_address != '0 && region_end <= {1'b1, 64'd0} &&
-      wqe_q.sge0_length inside {PAGE_SHIFT, HUGE_PAGE_SHIFT} &&
-      (wqe_q.remote_stag & ~AccessFlags) == '0 && wqe_q.sge1_address[$clog2(PBL_LINE_SIZE)-1:0] == '0 &&
-      wqe_q.sge0_stag == '0 && wqe_q.sge1_length == '0 && wqe_q.sge1_stag == '0;
+  always_comb begin
+    if (op.binds)
+      list_right = wqe_q.sge0_length == '0 && wqe_q.sge1_address == '0 &&
+          (wqe_q.remote_stag & ~32'(REMOTE_RIGHTS)) == '0;
+    else
+      list_right = wqe_q.sge0_length inside {PAGE_SHIFT, HUGE_PAGE_SHIFT} && wqe_q.sge0_stag == '0 &&
+          wqe_q.sge1_address[$clog2(PBL_LINE_SIZE)-1:0] == '0 &&
+          (wqe_q.remote_stag & ~AccessFlags) == '0;
+  end
+  assign region_right = wqe_q.sge0_address != '0 && region_end <= {1'b1, 64'd0} && list_right &&
+      wqe_q.sge1_length == '0 && wqe_q.sge1_stag == '0;
 
   // A datagram's: a queue pair, or a group.
   logic [31:0] to_node, to_qpn;

@@ -125,9 +125,13 @@ module wqe_fetch
   assign xlate.req = '{
           invalidate: 1'b0,
           registers: 1'b0,
+          binds: 1'b0,
           ring: 1'b1,
           pbl_address: ring_pbl_q,
           stag: '0,
+          region: '0,
+          qpn: '0,
+          generation: '0,
           pd: '0,
           access: '0,
           to: 64'(slot_q) << SlotShift,

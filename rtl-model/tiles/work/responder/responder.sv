@@ -259,6 +259,8 @@ module responder
       .grant_i(firmware.grant),
       .granted_i(for_core.data),
       .pd_i(qp.row.cfg.pd),
+      .qpn_i(qpn_q),
+      .generation_i(qp.row.cfg.generation),
       .start_i(step != STEP_PLACE && next == STEP_PLACE),
       .placed_o(placed),
       .invalidates_i(invalidating),

@@ -28,6 +28,8 @@ TEST_CASE("A segment within a page is placed by one write that ends its frame") 
   CHECK_FALSE(request.ring);
   CHECK(request.stag == 0xa1b2c3d4);
   CHECK(request.pd == kPd);
+  CHECK(request.qpn == kQpn);
+  CHECK(request.generation == responder.qps[kQpn].cfg.generation);
   CHECK(request.access == EXRNIC_ACCESS_REMOTE_WRITE);
   CHECK(request.to == 0x10000);
   CHECK(request.length == 1000);

@@ -20,7 +20,9 @@ module segment_placer
     input fw_grant_t grant_i,    // where bytes for firmware go,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic      granted_i,  // if it is that
-    input pd_t       pd_i,
+    input pd_t         pd_i,
+    input qpn_t        qpn_i,
+    input generation_t generation_i,
 
     // Pulse: its payload is to be placed, from this position on, which may lie behind its element.
     input  logic    start_i,
@@ -141,10 +143,16 @@ module segment_placer
       xlate.req.invalidate = 1'b1;
       xlate.req.stag = untagged.invalidate_stag;
       xlate.req.pd = pd_i;
+      xlate.req.qpn = qpn_i;
+      xlate.req.generation = generation_i;
       xlate.req.access = 8'((1 << ACCESS_REMOTE_READ) | (1 << ACCESS_REMOTE_WRITE));
     end else begin
       xlate.req.stag = scatter ? element_i.stag : stag;
       xlate.req.pd = granted_i ? pd_t'(FW_PD) : pd_i;
+      if (!granted_i) begin
+        xlate.req.qpn = qpn_i;
+        xlate.req.generation = generation_i;
+      end
       xlate.req.access = 8'd1 << (segment_i.message == MESSAGE_WRITE ? ACCESS_REMOTE_WRITE : ACCESS_LOCAL_WRITE);
       xlate.req.to = scatter ? element_i.address + 64'(position_q.offset) : to_q;
       xlate.req.length = scatter ? element_i.length - position_q.offset : 32'(left_q);

@@ -205,6 +205,8 @@ TEST_CASE("An STag is invalidated behind the data of its message, before the com
   CHECK_FALSE(request.ring);
   CHECK(request.stag == 0xfedcba98);
   CHECK(request.pd == kPd);
+  CHECK(request.qpn == kQpn);
+  CHECK(request.generation == responder.qps[kQpn].cfg.generation);
   CHECK(request.access == (EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_WRITE));
 }
 
