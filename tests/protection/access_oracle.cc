@@ -9,6 +9,11 @@ namespace {
 __extension__ typedef unsigned __int128 Wide;  // numbers that do not wrap
 
 constexpr unsigned kRemoteRights = 2 | 4;  // spec/objects.yaml: remote_write, remote_read
+constexpr unsigned kAllRemoteRights = kRemoteRights | 8;  // and remote_atomic
+
+bool is_bound_to(const OracleBinding& binding, const OracleQp& qp) {
+  return binding.qp.qpn == qp.qpn && binding.qp.life == qp.life;
+}
 
 }  // namespace
 
@@ -16,6 +21,12 @@ const OracleRegion* AccessOracle::find(uint32_t stag) const {
   const auto found = regions_.find(stag);
   if (found == regions_.end() || found->second.invalidated) return nullptr;
   return &found->second;
+}
+
+// The region that a memory window is bound to, if it is still that one.
+const OracleRegion* AccessOracle::behind(const OracleBinding& binding) const {
+  const OracleRegion* region = find(binding.region);
+  return region != nullptr && region->serial == binding.serial ? region : nullptr;
 }
 
 unsigned AccessOracle::reasons(const Attempt& attempt) const {
@@ -28,12 +39,16 @@ unsigned AccessOracle::reasons(const Attempt& attempt) const {
   if (region->domain != attempt.domain) reasons |= kOtherDomain;
   if ((attempt.right & ~region->rights) != 0) reasons |= kNoRight;
   if (first < region->base || end > Wide{region->base} + region->length) reasons |= kOutside;
-  return reasons;
+  if (!region->binding) return reasons;
+  if (behind(*region->binding) == nullptr) reasons |= kNoSuchStag;
+  if ((attempt.right & kAllRemoteRights) == 0) return reasons | kNoRight;
+  return reasons | (is_bound_to(*region->binding, attempt.qp) ? 0 : unsigned{kOtherDomain});
 }
 
 std::vector<Extent> AccessOracle::extents(const Attempt& attempt) const {
   std::vector<Extent> extents;
   const OracleRegion* region = attempt.length == 0 ? nullptr : find(attempt.stag);
+  if (region != nullptr && region->binding) region = behind(*region->binding);
   if (region == nullptr) return extents;
   uint64_t at = region->base % region->page_bytes + (attempt.to - region->base);
   for (uint64_t left = attempt.length; left > 0;) {
@@ -46,10 +61,12 @@ std::vector<Extent> AccessOracle::extents(const Attempt& attempt) const {
   return extents;
 }
 
-unsigned AccessOracle::reasons_not_to_invalidate(uint32_t stag, uint32_t domain) const {
+unsigned AccessOracle::reasons_not_to_invalidate(uint32_t stag, uint32_t domain,
+                                                 const OracleQp& qp) const {
   const OracleRegion* region = find(stag);
   if (region == nullptr) return kNoSuchStag;
-  return (region->domain != domain ? unsigned{kOtherDomain} : 0) |
+  const bool other = region->binding && !is_bound_to(*region->binding, qp);
+  return (region->domain != domain || other ? unsigned{kOtherDomain} : 0) |
          ((region->rights & kRemoteRights) == 0 ? unsigned{kNoRight} : 0);
 }
 

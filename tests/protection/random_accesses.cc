@@ -47,12 +47,14 @@ class Accesses final : private CoreWatcher {
 
   void batch() {
     if (stage_.one_in(8)) replace_one();
+    bind_one();
     if (stage_.one_in(32)) return race();
     draw_batch();
     run();
     for (AccessCase& access : batch_) {
       const std::string verdict = judge(access);
       if (!verdict.empty()) find(verdict + ": " + describe(access));
+      if (access.reasons == 0 && is_of_window(access.attempt.stag)) ++tally_.by_window;
       auto& count = access.reasons ? tally_.refused : tally_.granted;
       ++count[static_cast<size_t>(access.kind)];
     }
@@ -99,9 +101,136 @@ class Accesses final : private CoreWatcher {
                                          : Kind::kPush;
       }
       access.qp = &stage_.qp(order_[i]);
-      draw(access, stage_.regions()[stage_.below(Stage::kRegions)], stage_.one_in(3));
+      const OracleRegion* window = stage_.one_in(3) ? any_window() : nullptr;
+      draw(access, window != nullptr ? *window : stage_.regions()[stage_.below(Stage::kRegions)],
+           stage_.one_in(3));
     }
   }
+
+  // One that was bound, if there is one; most of them still are, and their queue pairs live.
+  const OracleRegion* any_window() {
+    const OracleRegion* window = nullptr;
+    for (int i = 0; i < 20; ++i) {
+      const OracleRegion& drawn = stage_.windows()[stage_.below(Stage::kWindows)].bound;
+      if (!drawn.binding) continue;
+      window = &drawn;
+      const OracleQp& qp = drawn.binding->qp;
+      if (stage_.oracle().has(drawn.stag) && stage_.qp(qp.qpn / 2).life == qp.life) break;
+    }
+    return window;
+  }
+
+  bool is_of_window(uint32_t stag) {
+    const auto& windows = stage_.windows();
+    return std::any_of(windows.begin(), windows.end(),
+                       [&](const StageWindow& window) { return window.index == stag >> 8; });
+  }
+
+  // ---- Memory windows
+
+  // Posted alone; how it ended.
+  uint8_t status_of(StageQp& qp, const exrnic_wqe& wqe) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&wqe);
+    stage_.post_send(qp, Bytes(bytes, bytes + sizeof wqe));
+    stage_.core().run_to_rest();
+    const std::vector<exrnic_cqe> cqes = stage_.poll();
+    if (cqes.size() != 1) {
+      find(fmt::format("{} completions of one work request", cqes.size()));
+      return EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+    }
+    if (cqes[0].status != EXRNIC_CQE_STATUS_SUCCESS) stage_.restart(qp);
+    return cqes[0].status;
+  }
+
+  static exrnic_wqe own_work(exrnic_wqe_opcode opcode, uint32_t stag) {
+    exrnic_wqe wqe{};
+    wqe.opcode = opcode;
+    wqe.flags = EXRNIC_WQE_FLAGS_SIGNALED;
+    wqe.num_slots = 1;
+    wqe.imm_data = stag;
+    return wqe;
+  }
+
+  // Drawn again and again: most of them are of the window's domain.
+  template <typename Draw>
+  auto& most_of(Draw draw, const StageWindow& window) {
+    auto* drawn = &draw();
+    for (int i = 0; i < 10 && drawn->domain != window.domain; ++i) drawn = &draw();
+    return *drawn;
+  }
+  StageQp& any_qp(const StageWindow& window) {
+    return most_of([&]() -> auto& { return stage_.qp(stage_.below(Stage::kQps)); }, window);
+  }
+
+  // A window is given back or not, and then bound to a part of a region, or what is none.
+  void bind_one() {
+    StageWindow& window = stage_.windows()[stage_.below(Stage::kWindows)];
+    if (stage_.one_in(8)) stage_.replace_window(window);
+    if (stage_.oracle().has(window.bound.stag) && !stage_.one_in(4)) end_binding(window);
+    const OracleRegion& region =
+        most_of([&]() -> auto& { return stage_.regions()[stage_.below(Stage::kRegions)]; }, window);
+    StageQp* qp = &any_qp(window);
+    OracleRegion bound;
+    bound.stag = window.index << EXRNIC_STAG_INDEX_SHIFT | (stage_.any() & 0xff);
+    bound.domain = window.domain;
+    bound.rights = static_cast<uint32_t>(stage_.below(8)) << 1;
+    const uint64_t skip = stage_.below(region.length);
+    bound.base = region.base + skip;
+    bound.length = 1 + stage_.below(region.length - skip);
+    if (stage_.one_in(16)) bound.base = stage_.any();
+    if (stage_.one_in(16)) bound.length = region.length - skip + 1 + stage_.below(3);
+    if (stage_.one_in(16)) bound.length += uint64_t{1} << 32;
+    const bool wraps = bound.base + (bound.length - 1) < bound.base;
+    uint32_t of = region.stag;
+    if (stage_.one_in(16)) of ^= 1u << stage_.below(8);
+    if (stage_.one_in(16)) of = stage_.windows()[stage_.below(Stage::kWindows)].bound.stag;
+    bind(window, *qp, bound, of, wraps);
+  }
+
+  void bind(StageWindow& window, StageQp& qp, OracleRegion& bound, uint32_t region, bool wraps) {
+    constexpr uint32_t kWritten = EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_ATOMIC;
+    exrnic_wqe wqe = own_work(EXRNIC_WQE_OPCODE_BIND_MW, bound.stag);
+    wqe.remote_to = bound.base;
+    wqe.remote_stag = bound.rights;
+    wqe.sge0_address = bound.length;
+    wqe.sge0_stag = region;
+    Attempt needs;
+    needs.stag = region;
+    needs.domain = qp.domain;
+    needs.right = EXRNIC_ACCESS_MW_BIND;
+    if (bound.rights & kWritten) needs.right |= EXRNIC_ACCESS_LOCAL_WRITE;
+    needs.to = bound.base;
+    needs.length = bound.length;
+    AccessOracle& oracle = stage_.oracle();
+    const bool good =
+        window.domain == qp.domain && !oracle.has(window.bound.stag) && oracle.reasons(needs) == 0;
+    bound.binding = OracleBinding{qp.now(), region, good ? oracle.serial(region) : 0};
+    const uint8_t status = status_of(qp, wqe);
+    const exrnic_cqe_status refused =
+        wraps ? EXRNIC_CQE_STATUS_LOC_QP_OP_ERR : EXRNIC_CQE_STATUS_MW_BIND_ERR;
+    ++(good ? tally_.binds : tally_.binds_refused);
+    if (status != (good ? EXRNIC_CQE_STATUS_SUCCESS : refused))
+      find(fmt::format("a bind that is to be {} ends with {}", good ? "granted" : "refused",
+                       status));
+    if (!good) return;
+    oracle.remove(window.bound.stag);
+    window.bound = bound;
+    oracle.add(bound);
+  }
+
+  // By own work of any queue pair of its domain.
+  void end_binding(StageWindow& window) {
+    StageQp& qp = any_qp(window);
+    const bool good = qp.domain == window.domain;
+    const uint8_t status =
+        status_of(qp, own_work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, window.bound.stag));
+    if (status != (good ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_LOC_PROT_ERR))
+      find(fmt::format("an invalidation that is to be {} ends with {}",
+                       good ? "granted" : "refused", status));
+    if (good) stage_.oracle().invalidate(window.bound.stag);
+  }
+
+  // ---- How accesses are drawn
 
   void shuffle() {
     for (size_t i = 0; i + 1 < order_.size(); ++i)
@@ -136,17 +265,22 @@ class Accesses final : private CoreWatcher {
     if (spoiled) {
       spoil(attempt, region, most);
     } else {
-      prefer_domain(access, region.domain);
+      prefer_domain(access, region);
     }
     attempt.domain = access.qp->domain;
+    attempt.qp = access.qp->now();
     enter(std::move(access));
   }
 
-  void prefer_domain(AccessCase& access, uint32_t domain) {
+  // Of a memory window its queue pair, if that is free.
+  void prefer_domain(AccessCase& access, const OracleRegion& region) {
+    const auto is_meant = [&](const StageQp& qp) {
+      return region.binding ? qp.qpn == region.binding->qp.qpn : qp.domain == region.domain;
+    };
     for (size_t i = kBatch; i < order_.size(); ++i) {
       StageQp& other = stage_.qp(order_[i]);
       const auto same = [&](const AccessCase& a) { return a.qp == &other; };
-      if (other.domain != domain || std::any_of(batch_.begin(), batch_.end(), same)) continue;
+      if (!is_meant(other) || std::any_of(batch_.begin(), batch_.end(), same)) continue;
       access.qp = &other;
       return;
     }
@@ -185,7 +319,7 @@ class Accesses final : private CoreWatcher {
     const Attempt& attempt = access.attempt;
     AccessOracle& oracle = stage_.oracle();
     if (access.kind == Kind::kInvalidate) {
-      access.reasons = oracle.reasons_not_to_invalidate(attempt.stag, attempt.domain);
+      access.reasons = oracle.reasons_not_to_invalidate(attempt.stag, attempt.domain, attempt.qp);
       if (access.reasons == 0) oracle.invalidate(attempt.stag);
     } else {
       access.reasons = oracle.reasons(attempt);
@@ -274,7 +408,8 @@ class Accesses final : private CoreWatcher {
       AccessCase access;
       access.kind = static_cast<Kind>(stage_.below(4));
       access.qp = &stage_.qp(order_[i]);
-      draw(access, region, false);
+      const OracleRegion* window = stage_.one_in(2) ? window_of(region) : nullptr;
+      draw(access, window ? *window : region, false);
     }
     start();
     for (uint64_t n = stage_.below(kRaceSteps); n > 0; --n) stage_.core().step();
@@ -294,6 +429,13 @@ class Accesses final : private CoreWatcher {
       std::copy_n(stage_.core().at(page), region.page_bytes,
                   expected_.data() + (page - BareCore::kMemory));
     end_batch(true);
+  }
+
+  // One that is bound to it, if there is one.
+  const OracleRegion* window_of(const OracleRegion& region) {
+    for (const StageWindow& window : stage_.windows())
+      if (window.bound.binding && window.bound.binding->region == region.stag) return &window.bound;
+    return nullptr;
   }
 
   // ---- What is seen

@@ -17,6 +17,9 @@ struct AccessTally {
   uint64_t races_granted = 0;  // ...and accesses under way that still were granted
   uint64_t races_refused = 0;
   uint64_t deregistrations = 0;
+  uint64_t binds = 0;  // of memory windows,
+  uint64_t binds_refused = 0;
+  uint64_t by_window = 0;  // accesses that were granted
 };
 
 // `accesses` of them with one seed. Empty, or the first finding: what, and which access.

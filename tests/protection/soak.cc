@@ -40,6 +40,9 @@ void print(const AccessTally& tally) {
       "refused\n",
       static_cast<Count>(tally.deregistrations), static_cast<Count>(tally.races),
       static_cast<Count>(tally.races_granted), static_cast<Count>(tally.races_refused));
+  std::printf("memory windows: %llu binds, %llu refused; %llu accesses by them granted\n",
+              static_cast<Count>(tally.binds), static_cast<Count>(tally.binds_refused),
+              static_cast<Count>(tally.by_window));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ Stage::Stage(const MakeCore& make_core, CoreWatcher& watcher, uint64_t seed)
   for (auto& pbl : region_pbls_) pbl = new_pbl({});
   open_queues();
   for (size_t i = 0; i < kRegions; ++i) register_at(i);
+  for (StageWindow& window : windows_) create_window(window);
 }
 
 // ---- Memory of the driver
@@ -62,7 +63,10 @@ uint32_t Stage::any_stag() {
   for (;;) {
     const auto stag = static_cast<uint32_t>(below(uint64_t{EXRNIC_MAX_STAG} << 8));
     const auto same_index = [&](const OracleRegion& r) { return r.stag >> 8 == stag >> 8; };
-    if (std::none_of(regions_.begin(), regions_.end(), same_index)) return stag;
+    const auto same_window = [&](const StageWindow& w) { return w.index == stag >> 8; };
+    if (std::none_of(regions_.begin(), regions_.end(), same_index) &&
+        std::none_of(windows_.begin(), windows_.end(), same_window))
+      return stag;
   }
 }
 
@@ -93,6 +97,7 @@ void Stage::register_at(size_t i) {
   region.stag = any_stag();
   region.domain = static_cast<uint32_t>(below(kDomains));
   region.rights = one_in(3) ? static_cast<uint32_t>(below(kAllRights + 1)) : kAllRights;
+  if (!one_in(3)) region.rights |= EXRNIC_ACCESS_MW_BIND;
   draw_place(region);
   fill_pbl(region_pbls_[i], region.pages);
   exrnic_mbox_register_mr create{};
@@ -117,6 +122,25 @@ void Stage::deregister(size_t i) {
   if (region.page_bytes == kPage)
     free_pages_.insert(free_pages_.begin() + static_cast<ptrdiff_t>(below(free_pages_.size() + 1)),
                        region.pages.begin(), region.pages.end());
+}
+
+// ---- Memory windows
+
+void Stage::create_window(StageWindow& window) {
+  const uint32_t stag = any_stag();
+  window = {stag >> EXRNIC_STAG_INDEX_SHIFT, static_cast<uint32_t>(below(kDomains))};
+  exrnic_mbox_register_mr create{};
+  create.stag = stag;
+  create.pd = window.domain;
+  create.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+  core_.must(EXRNIC_MBOX_OP_REGISTER_MR, create);
+}
+
+void Stage::replace_window(StageWindow& window) {
+  core_.must(EXRNIC_MBOX_OP_INVALIDATE_MR,
+             exrnic_mbox_object{window.index << EXRNIC_STAG_INDEX_SHIFT});
+  oracle_.remove(window.bound.stag);
+  create_window(window);
 }
 
 // ---- Queues
@@ -171,6 +195,7 @@ void Stage::restart(StageQp& qp) {
     modify(qp, state);
   qp.sq_index = qp.rq_index = 0;
   qp.send_msn = qp.read_msn = 1;
+  ++qp.life;
 }
 
 void Stage::post_send(StageQp& qp, const Bytes& slot) {

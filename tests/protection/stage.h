@@ -16,16 +16,27 @@ namespace exrnic::testing {
 struct StageQp {
   uint32_t qpn = 0;
   uint32_t domain = 0;
+  uint32_t life = 0;
   uint16_t sq_index = 0;
   uint16_t rq_index = 0;
   uint32_t send_msn = 1;  // of the peer's next message
   uint32_t read_msn = 1;
+
+  OracleQp now() const { return {qpn, life}; }
+};
+
+// A memory window; what it was bound to last, as the oracle knows it.
+struct StageWindow {
+  uint32_t index = 0;
+  uint32_t domain = 0;
+  OracleRegion bound = {};
 };
 
 class Stage {
  public:
   static constexpr size_t kQps = 24;
   static constexpr size_t kRegions = 40;
+  static constexpr size_t kWindows = 20;
   static constexpr uint32_t kDomains = 4;
   static constexpr uint64_t kUserEnd = BareCore::kMemory + (5u << 20);  // then rings and PBLs
 
@@ -35,6 +46,7 @@ class Stage {
   AccessOracle& oracle() { return oracle_; }
   std::vector<OracleRegion>& regions() { return regions_; }
   StageQp& qp(size_t i) { return qps_.at(i); }
+  std::vector<StageWindow>& windows() { return windows_; }
   uint64_t below(uint64_t limit) { return random_() % limit; }
   uint64_t any() { return random_(); }
   bool one_in(uint64_t n) { return below(n) == 0; }
@@ -49,6 +61,9 @@ class Stage {
     register_at(i);
   }
 
+  // Another memory window in the place of that one, which is not bound, of any domain.
+  void replace_window(StageWindow& window);
+
   void post_send(StageQp& qp, const Bytes& slot);
   void post_receive(StageQp& qp, const Bytes& slot);
   void restart(StageQp& qp);  // to RTS again, whatever its state
@@ -59,6 +74,7 @@ class Stage {
   void open_queues();
   void deregister(size_t i);
   void register_at(size_t i);
+  void create_window(StageWindow& window);
   void draw_place(OracleRegion& region);
   uint64_t new_pbl(const std::vector<uint64_t>& pages);
   void fill_pbl(uint64_t at, const std::vector<uint64_t>& pages);
@@ -69,6 +85,7 @@ class Stage {
   BareCore core_;
   AccessOracle oracle_;
   std::vector<OracleRegion> regions_{kRegions};
+  std::vector<StageWindow> windows_{kWindows};
   std::vector<uint64_t> region_pbls_ = std::vector<uint64_t>(kRegions);
   std::vector<uint64_t> free_pages_;
   std::vector<StageQp> qps_{kQps};

@@ -52,6 +52,8 @@ class Drawing {
     // Drawn apart: what seeds have shown once stays as it was.
     std::mt19937_64 more(seed);
     for (Round& round : plan_.rounds) round.resize = {more() % 3 == 0, more() % 3 == 0};
+    for (unsigned pair = 0; pair < kPairs; ++pair)
+      plan_.by_window[pair] = more() % 2 == 0 && service_of(pair) != EXRNIC_SERVICE_UD;
   }
   Plan take() { return std::move(plan_); }
 

@@ -35,9 +35,10 @@ struct Plan {
   std::string profile;
   double fault_rate = 0;  // of each kind of link fault
   uint32_t mtu = 0;
-  bool one_node = false;  // what the two nodes have is on one: all frames go round
-  uint32_t ring_log = 0;  // of send and receive queues
-  bool grh = false;       // datagrams leave room for one
+  bool one_node = false;                 // what the two nodes have is on one: all frames go round
+  uint32_t ring_log = 0;                 // of send and receive queues
+  bool grh = false;                      // datagrams leave room for one
+  std::array<bool, kPairs> by_window{};  // the peers of a pair PUSH to memory windows
   std::vector<Round> rounds;
 };
 

@@ -11,8 +11,10 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/support/expected_memory.h"
+#include "tests/support/memory_window.h"
 #include "tests/support/pair.h"
 #include "tests/support/pio.h"
 #include "tests/support/rnic_driver.h"
@@ -31,6 +33,7 @@ constexpr uint64_t kLateNs = 25'000;  // two to three pauses
 constexpr Memory kOfPairs[] = {Memory::kSink, Memory::kLanding, Memory::kInbox, Memory::kVictim,
                                Memory::kOwnVictim};
 constexpr uint32_t kVictimBytes = 64;
+constexpr uint32_t kBehind = 2000 << EXRNIC_STAG_INDEX_SHIFT;  // from a memory window to its region
 
 uint32_t rights_of(Memory memory) {
   switch (memory) {
@@ -113,6 +116,7 @@ struct Party {
   std::map<std::pair<uint32_t, bool>, std::vector<exrnic_cqe>> completions;  // by qpn, receives
   std::array<unsigned, kPairs> receives{};                                   // posted
   uint32_t opened = 0;                                                       // for datagrams
+  std::array<bool, kPairs> windows{};                                        // that there are
 };
 
 class Execution {
@@ -179,8 +183,12 @@ class Execution {
   void prepare(Party& node, Memory memory, unsigned which, uint32_t pd) {
     const Place place = place_of(memory, which);
     const uint64_t bytes = is_victim(memory) ? kVictimBytes : kRegionBytes;
+    const bool by_window = memory == Memory::kSink && plan_.by_window[which];
     node.regions[{memory, which}] =
-        node.rnic.create_region(stag_of(node, place), pd, place.base, bytes, rights_of(memory));
+        by_window ? node.rnic.create_region(stag_of(node, place) + kBehind, pd, place.base, bytes,
+                                            EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND)
+                  : node.rnic.create_region(stag_of(node, place), pd, place.base, bytes,
+                                            rights_of(memory));
     expected_.set(node.id, place.stag, place.base, Bytes(bytes));
   }
 
@@ -202,6 +210,24 @@ class Execution {
         node.rnic.connect(node.qps[pair], node_of(1 - id), qpn_of(1 - id, pair), kPatient);
       }
     }
+    for (Party& node : nodes_)
+      if (plan_.by_window[pair]) bind_sink(node, pair);
+  }
+
+  // In each life of the queue pair anew, by a memory window of the driver's anew.
+  void bind_sink(Party& node, unsigned pair) {
+    const Place place = place_of(Memory::kSink, pair);
+    const uint32_t stag = stag_of(node, place);
+    if (std::exchange(node.windows[pair], true))
+      node.rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag});
+    create_memory_window(node.rnic, stag >> EXRNIC_STAG_INDEX_SHIFT, domain_of(pair));
+    node.rnic.put(node.qps[pair], bind_of({stag, stag + kBehind, place.base, kRegionBytes,
+                                           EXRNIC_ACCESS_REMOTE_WRITE}));
+    node.rnic.ring(node.qps[pair]);
+    const exrnic_cqe cqe = node.rnic.wait(node.cq, kPage);
+    if (cqe.status != EXRNIC_CQE_STATUS_SUCCESS)
+      throw std::runtime_error(fmt::format("node {} qp {}: a bind ended with status {}", node.id,
+                                           uint32_t{cqe.qpn}, unsigned{cqe.status}));
   }
 
   // ---- A round
