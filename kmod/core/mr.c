@@ -31,28 +31,52 @@ int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 }
 EXRNIC_EXPORT(exrnic_mr_create);
 
-int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn)
+/* What work requests give its memory to. */
+static int exrnic_stag_create(struct exrnic_device *edev, u32 *stag, u32 pdn,
+			      enum exrnic_region_kind kind)
 {
 	struct exrnic_mbox_register_mr in = {
 		.pd = cpu_to_le32(pdn),
-		.kind = cpu_to_le16(EXRNIC_REGION_KIND_FAST),
+		.kind = cpu_to_le16(kind),
 	};
-	int err = exrnic_stag_alloc(&edev->stags, &mr->stag);
+	int err = exrnic_stag_alloc(&edev->stags, stag);
 
 	if (err)
 		return err;
-	in.stag = cpu_to_le32(mr->stag);
+	in.stag = cpu_to_le32(*stag);
 	err = exrnic_mbox_register_mr(edev, &in);
 	if (err)
-		exrnic_stag_free(&edev->stags, mr->stag);
+		exrnic_stag_free(&edev->stags, *stag);
 	return err;
+}
+
+int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn)
+{
+	return exrnic_stag_create(edev, &mr->stag, pdn, EXRNIC_REGION_KIND_FAST);
 }
 EXRNIC_EXPORT(exrnic_mr_create_fast);
 
+int exrnic_mw_create(struct exrnic_device *edev, struct exrnic_mw *mw, u32 pdn)
+{
+	return exrnic_stag_create(edev, &mw->stag, pdn, EXRNIC_REGION_KIND_MEMORY_WINDOW);
+}
+EXRNIC_EXPORT(exrnic_mw_create);
+
 /* The device first: behind its answer neither side of the wire reaches these pages. */
+static void exrnic_stag_destroy(struct exrnic_device *edev, u32 stag)
+{
+	exrnic_mbox_invalidate_mr(edev, stag);
+	exrnic_stag_free(&edev->stags, stag);
+}
+
 void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr)
 {
-	exrnic_mbox_invalidate_mr(edev, mr->stag);
-	exrnic_stag_free(&edev->stags, mr->stag);
+	exrnic_stag_destroy(edev, mr->stag);
 }
 EXRNIC_EXPORT(exrnic_mr_destroy);
+
+void exrnic_mw_destroy(struct exrnic_device *edev, struct exrnic_mw *mw)
+{
+	exrnic_stag_destroy(edev, mw->stag);
+}
+EXRNIC_EXPORT(exrnic_mw_destroy);

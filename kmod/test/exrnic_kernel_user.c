@@ -345,6 +345,57 @@ static int register_by_work(struct kernel_user *user)
 	return err;
 }
 
+static int bind_window(struct kernel_user *user, u32 window, u32 region)
+{
+	const struct exrnic_wqe wqe = {
+		.opcode = EXRNIC_WQE_OPCODE_BIND_MW,
+		.imm_data = cpu_to_le32(window),
+		.remote_to = cpu_to_le64(address_of(REGION)),
+		.remote_stag = cpu_to_le32(EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ),
+		.sge0_address = cpu_to_le64(PAGE_SIZE / 2),
+		.sge0_stag = cpu_to_le32(region),
+	};
+
+	return work(user, &wqe);
+}
+
+/* Each time with another key; it is bound when its region goes, and then it goes itself. */
+static int bind_by_work(struct kernel_user *user)
+{
+	const struct exrnic_mr_attr attr = {
+		.pbl = &user->pbls[REGION],
+		.address = address_of(REGION),
+		.length = PAGE_SIZE,
+		.pdn = user->pdn,
+		.access = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND,
+	};
+	struct exrnic_mr mr;
+	struct exrnic_mw mw;
+	u32 stag, times;
+	int err;
+
+	err = exrnic_mw_create(user->edev, &mw, user->pdn);
+	if (err)
+		return failed("no memory window", err);
+	stag = mw.stag;
+	err = exrnic_mr_create(user->edev, &mr, &attr);
+	if (err) {
+		failed("no region for a memory window", err);
+		goto err_mw;
+	}
+	for (times = 0; !err && times < 3; times++) {
+		if (times)
+			err = invalidate(user, stag);
+		stag ^= 1 << times;
+		if (!err)
+			err = bind_window(user, stag, mr.stag);
+	}
+	exrnic_mr_destroy(user->edev, &mr);
+err_mw:
+	exrnic_mw_destroy(user->edev, &mw);
+	return err;
+}
+
 /* ---- All of it */
 
 static int use_objects(struct kernel_user *user)
@@ -365,6 +416,8 @@ static int use_objects(struct kernel_user *user)
 	err = invalidate(user, user->mr.stag);
 	if (!err)
 		err = register_by_work(user);
+	if (!err)
+		err = bind_by_work(user);
 	exrnic_mr_destroy(user->edev, &user->mr);
 err_qp:
 	exrnic_qp_destroy(user->edev, &user->qp);
