@@ -344,8 +344,8 @@ static bool exrnic_cqe_count_is_valid(struct ibv_context *ibctx, int cqe)
 }
 
 /* A queue with its ring, of which the kernel does not know yet. */
-static struct exrnic_cq *exrnic_alloc_cq(struct ibv_context *ibctx, int cqe,
-					 bool one_thread)
+static struct exrnic_cq *exrnic_alloc_cq(struct exrnic_pd *parent_domain,
+					 int cqe, bool one_thread)
 {
 	const uint32_t entries = exrnic_cq_ring_for(cqe);
 	struct exrnic_cq *cq;
@@ -355,7 +355,9 @@ static struct exrnic_cq *exrnic_alloc_cq(struct ibv_context *ibctx, int cqe,
 	if (!cq)
 		return NULL;
 
-	ret = exrnic_memory_alloc(&cq->memory,
+	cq->parent_domain = parent_domain;
+	ret = exrnic_memory_alloc(&cq->memory, parent_domain,
+				  EXRNIC_RESOURCE_CQ,
 				  entries * sizeof(struct exrnic_cqe));
 	if (ret) {
 		free(cq);
@@ -396,7 +398,7 @@ struct ibv_cq *exrnic_create_cq(struct ibv_context *ibctx, int cqe,
 		errno = EINVAL;
 		return NULL;
 	}
-	cq = exrnic_alloc_cq(ibctx, cqe, false);
+	cq = exrnic_alloc_cq(NULL, cqe, false);
 	if (!cq)
 		return NULL;
 
@@ -438,10 +440,8 @@ static bool exrnic_cq_attr_is_valid(struct ibv_context *ibctx,
 
 static bool exrnic_cq_is_one_thread(const struct ibv_cq_init_attr_ex *attr)
 {
-	return ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
-		(attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) ||
-	       ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
-		exrnic_pd_is_one_thread(attr->parent_domain));
+	return (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	       (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
 }
 
 struct ibv_cq_ex *exrnic_create_cq_ex(struct ibv_context *ibctx,
@@ -450,12 +450,17 @@ struct ibv_cq_ex *exrnic_create_cq_ex(struct ibv_context *ibctx,
 	struct exrnic_create_cq_ex_resp resp = {};
 	struct exrnic_create_cq_ex cmd = {};
 	struct ibv_cq_init_attr_ex kernel_attr = {};
+	struct exrnic_pd *parent_domain = NULL;
 	struct exrnic_cq *cq;
 	int ret;
 
 	if (!exrnic_cq_attr_is_valid(ibctx, attr))
 		return NULL;
-	cq = exrnic_alloc_cq(ibctx, attr->cqe, exrnic_cq_is_one_thread(attr));
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		parent_domain = to_exrnic_pd(attr->parent_domain);
+	cq = exrnic_alloc_cq(parent_domain, attr->cqe,
+			     exrnic_cq_is_one_thread(attr) ||
+			     exrnic_pd_is_one_thread(parent_domain));
 	if (!cq)
 		return NULL;
 
@@ -551,7 +556,9 @@ int exrnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 		return EINVAL;
 
 	entries = exrnic_cq_ring_for(cqe);
-	ret = exrnic_memory_alloc(&memory, entries * sizeof(struct exrnic_cqe));
+	ret = exrnic_memory_alloc(&memory, to_exrnic_cq(ibcq)->parent_domain,
+				  EXRNIC_RESOURCE_CQ,
+				  entries * sizeof(struct exrnic_cqe));
 	if (ret)
 		return ret;
 	exrnic_cq_clear(memory.data, entries);

@@ -36,13 +36,27 @@ static inline void exrnic_unlock(struct exrnic_lock *lock)
 		pthread_spin_unlock(&lock->lock);
 }
 
+struct exrnic_pd;
+
+/* What allocators of a parent domain are told: which memory it is. */
+enum exrnic_resource {
+	EXRNIC_RESOURCE_CQ,
+	EXRNIC_RESOURCE_SRQ,
+	EXRNIC_RESOURCE_SQ,
+	EXRNIC_RESOURCE_RQ,
+	EXRNIC_RESOURCE_HEADERS,
+};
+
 /* Memory that the device shares: whole pages, zeroed. */
 struct exrnic_memory {
 	void *data;
 	size_t bytes;
+	struct exrnic_pd *pd;		/* whose allocators it is from, or NULL */
+	enum exrnic_resource resource;
 };
 
-int exrnic_memory_alloc(struct exrnic_memory *memory, size_t bytes);
+int exrnic_memory_alloc(struct exrnic_memory *memory, struct exrnic_pd *pd,
+			enum exrnic_resource resource, size_t bytes);
 void exrnic_memory_free(struct exrnic_memory *memory);
 
 struct exrnic_context {
@@ -84,10 +98,16 @@ struct exrnic_pd {
 	/* Of a parent domain: */
 	struct exrnic_pd *protection_domain;
 	struct exrnic_td *td;
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;
 };
 
 struct exrnic_cq {
 	struct verbs_cq vcq;
+	struct exrnic_pd *parent_domain;	/* or NULL */
 	struct exrnic_memory memory;
 
 	struct exrnic_lock lock;	/* guards the following */
@@ -203,9 +223,9 @@ static inline struct exrnic_ah *to_exrnic_ah(struct ibv_ah *ibah)
 }
 
 /* Whether the objects of this domain are used by one thread at a time. */
-static inline bool exrnic_pd_is_one_thread(struct ibv_pd *ibpd)
+static inline bool exrnic_pd_is_one_thread(const struct exrnic_pd *pd)
 {
-	return ibpd && to_exrnic_pd(ibpd)->td;
+	return pd && pd->td;
 }
 
 /* verbs.c */

@@ -19,13 +19,13 @@ static void exrnic_free_wq(struct exrnic_wq *wq)
 }
 
 /* 0, or an errno. wq->shape has been granted. */
-static int exrnic_alloc_wq(struct exrnic_wq *wq, uint32_t doorbell,
-			   bool one_thread)
+static int exrnic_alloc_wq(struct exrnic_wq *wq, struct exrnic_pd *pd,
+			   enum exrnic_resource resource, uint32_t doorbell)
 {
 	int ret;
 
-	ret = exrnic_memory_alloc(&wq->memory, wq->shape.slots *
-					       sizeof(struct exrnic_wqe));
+	ret = exrnic_memory_alloc(&wq->memory, pd, resource,
+				  wq->shape.slots * sizeof(struct exrnic_wqe));
 	if (ret)
 		return ret;
 
@@ -35,7 +35,7 @@ static int exrnic_alloc_wq(struct exrnic_wq *wq, uint32_t doorbell,
 	wq->queue.wr_ids = calloc(wq->shape.slots, sizeof(*wq->queue.wr_ids));
 	if (!wq->queue.wr_ids)
 		return ENOMEM;
-	exrnic_lock_init(&wq->lock, one_thread);
+	exrnic_lock_init(&wq->lock, exrnic_pd_is_one_thread(pd));
 	return 0;
 }
 
@@ -123,14 +123,17 @@ static void exrnic_free_qp(struct exrnic_qp *qp)
 static int exrnic_alloc_queues(struct exrnic_qp *qp,
 			       const struct ibv_qp_init_attr_ex *attr)
 {
-	const bool one_thread = exrnic_pd_is_one_thread(attr->pd);
+	struct exrnic_pd *pd = to_exrnic_pd(attr->pd);
 	int ret;
 
-	ret = exrnic_alloc_wq(&qp->sq, EXRNIC_DOORBELL_SQ, one_thread);
+	ret = exrnic_alloc_wq(&qp->sq, pd, EXRNIC_RESOURCE_SQ,
+			      EXRNIC_DOORBELL_SQ);
 	if (!ret && !attr->srq)
-		ret = exrnic_alloc_wq(&qp->rq, EXRNIC_DOORBELL_RQ, one_thread);
+		ret = exrnic_alloc_wq(&qp->rq, pd, EXRNIC_RESOURCE_RQ,
+				      EXRNIC_DOORBELL_RQ);
 	if (!ret && attr->qp_type == IBV_QPT_UD)
-		ret = exrnic_memory_alloc(&qp->headers,
+		ret = exrnic_memory_alloc(&qp->headers, pd,
+					  EXRNIC_RESOURCE_HEADERS,
 					  qp->sq.shape.slots *
 					  EXRNIC_IB_HEADER_BYTES);
 	return ret;

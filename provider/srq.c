@@ -37,8 +37,9 @@ static struct exrnic_srq *exrnic_alloc_srq(struct ibv_pd *ibpd,
 		goto err;
 	}
 
-	ret = exrnic_memory_alloc(&srq->memory, srq->shape.slots *
-						sizeof(struct exrnic_wqe));
+	ret = exrnic_memory_alloc(&srq->memory, to_exrnic_pd(ibpd),
+				  EXRNIC_RESOURCE_SRQ,
+				  srq->shape.slots * sizeof(struct exrnic_wqe));
 	if (ret)
 		goto err;
 
@@ -53,7 +54,7 @@ static struct exrnic_srq *exrnic_alloc_srq(struct ibv_pd *ibpd,
 		ret = ENOMEM;
 		goto err;
 	}
-	exrnic_lock_init(&srq->lock, exrnic_pd_is_one_thread(ibpd));
+	exrnic_lock_init(&srq->lock, exrnic_pd_is_one_thread(to_exrnic_pd(ibpd)));
 	return srq;
 
 err:

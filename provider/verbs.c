@@ -85,10 +85,6 @@ struct ibv_pd *exrnic_alloc_pd(struct ibv_context *ibctx)
 	return &pd->ibv_pd;
 }
 
-/*
- * The device has no memory of a caller's choice: of a parent domain only its
- * thread domain counts.
- */
 struct ibv_pd *
 exrnic_alloc_parent_domain(struct ibv_context *ibctx,
 			   struct ibv_parent_domain_init_attr *attr)
@@ -98,7 +94,8 @@ exrnic_alloc_parent_domain(struct ibv_context *ibctx,
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
 	if (!check_comp_mask(attr->comp_mask,
-			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+				     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -114,6 +111,12 @@ exrnic_alloc_parent_domain(struct ibv_context *ibctx,
 		pd->td = to_exrnic_td(attr->td);
 		atomic_fetch_add(&pd->td->refcount, 1);
 	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
 	ibv_initialize_parent_domain(&pd->ibv_pd,
 				     &pd->protection_domain->ibv_pd);
 	return &pd->ibv_pd;
