@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the provider of rdma-core (provider/) within rdma-core's source, which Debian has: build/provider/
-# libexrnic-rdmav34.so and exrnic.driver. Nothing of the system changes.
+# libexrnic-rdmav34.so and exrnic.driver, and its test, exrnic-verbs-test. Nothing of the system changes.
 #
 #   RDMA_CORE=   a source tree of rdma-core, unpacked; by default Debian's, fetched into build/deps/rdma-core
 #   MIRROR=      the Debian archive to take it from, if not the system's
@@ -22,6 +22,7 @@ PRIVATE_ABI=34
 WITH_PRIVATE_ABI="rdma-core 44 to 56.1: Debian 12 and 13"
 OUT=build/provider
 LIBRARY=libexrnic-rdmav$PRIVATE_ABI.so
+TEST=exrnic-verbs-test
 
 # cmake_setting TREE NAME: what set(NAME "...") of its CMakeLists.txt says.
 cmake_setting() {
@@ -66,7 +67,8 @@ refuse_other_abi() {
 # add_provider TREE: its files, as rdma-core's own stand there. What is the same is left alone.
 add_provider() {
   local tree=$1
-  mkdir -p "$tree/providers/exrnic"
+  mkdir -p "$tree/providers/exrnic/test"
+  install -C -m 644 provider/test/*.c "$tree/providers/exrnic/test/"
   install -C -m 644 provider/*.[ch] provider/CMakeLists.txt rtl-model/gen/exrnic_hw.h \
     libverbs-lite/data_path/exrnic_{data_path,post}.h "$tree/providers/exrnic/"
   install -C -m 644 kmod/uapi/exrnic-abi.h "$tree/kernel-headers/rdma/"
@@ -81,11 +83,12 @@ build_provider() {
   local log=$OUT/build.log
   { cmake -S "$1" -B "$OUT/tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-Werror \
     -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 -DENABLE_RESOLVE_NEIGH=0 &&
-    cmake --build "$OUT/tree/build" --target "lib/$LIBRARY"; } >"$log" 2>&1 || {
+    cmake --build "$OUT/tree/build" --target "lib/$LIBRARY" "bin/$TEST"; } >"$log" 2>&1 || {
     tail -n 40 "$log" >&2
     die "rdma-core does not build; all of it is in $log"
   }
   install -C -m 644 "$OUT/tree/build/lib/$LIBRARY" "$OUT/tree/build/providers/exrnic/exrnic.driver" "$OUT/"
+  install -C "$OUT/tree/build/bin/$TEST" "$OUT/"
 }
 
 main() {
