@@ -4,14 +4,11 @@
  * GID.
  */
 #include <linux/etherdevice.h>
-#include <linux/ip.h>
+#include <linux/in.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_pack.h>
 
 #include "ib.h"
-
-/* The next header of IB_GRH, and the protocol of RoCE v2. */
-#define EXRNIC_IB_NEXT_HEADER	0x1b
 
 int exrnic_ib_node_of(struct ib_device *ibdev, const u8 *mac, u32 *node)
 {
@@ -42,28 +39,17 @@ u32 exrnic_ib_group_of(const union ib_gid *mgid)
 	return group % EXRNIC_ETHERNET_GROUP;
 }
 
+/*
+ * As RoCE v2 has it for IPv6, also of addresses of IPv4, as they stand in GIDs: only a completion could tell an IPv4
+ * header in a GRH's place from a GRH, and who gets it looks for its own GID there.
+ */
 static void exrnic_ib_fill_grh(struct ib_grh *grh, const struct ib_global_route *route)
 {
-	grh->version_tclass_flow = cpu_to_be32(6 << 28 | route->traffic_class << 20 | route->flow_label);
-	grh->next_hdr = EXRNIC_IB_NEXT_HEADER;
+	grh->version_tclass_flow = cpu_to_be32(6u << 28 | route->traffic_class << 20 | route->flow_label);
+	grh->next_hdr = IPPROTO_UDP;
 	grh->hop_limit = route->hop_limit;
 	grh->sgid = route->sgid_attr->gid;
 	grh->dgid = route->dgid;
-}
-
-/* The last bytes of a GRH's place, as RoCE v2 has it; the others are zero. */
-static void exrnic_ib_fill_ipv4(struct iphdr *header, const struct ib_global_route *route)
-{
-	const size_t at = sizeof(struct in6_addr) - sizeof(struct in_addr);
-
-	header->version = 4;
-	header->ihl = sizeof(*header) / 4;
-	header->tos = route->traffic_class;
-	header->ttl = route->hop_limit;
-	header->protocol = IPPROTO_UDP;
-	memcpy(&header->saddr, route->sgid_attr->gid.raw + at, sizeof(header->saddr));
-	memcpy(&header->daddr, route->dgid.raw + at, sizeof(header->daddr));
-	header->check = ip_fast_csum((u8 *)header, header->ihl);
 }
 
 static int exrnic_ib_tell_ah(const struct exrnic_ib_ah *ah, struct ib_udata *udata)
@@ -89,10 +75,7 @@ int exrnic_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, stru
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
 		return -EINVAL;
 	BUILD_BUG_ON(sizeof(struct ib_grh) != EXRNIC_GRH_BYTES);
-	if (rdma_gid_attr_network_type(route->sgid_attr) == RDMA_NETWORK_IPV4)
-		exrnic_ib_fill_ipv4((struct iphdr *)(ah->grh + sizeof(ah->grh) - sizeof(struct iphdr)), route);
-	else
-		exrnic_ib_fill_grh((struct ib_grh *)ah->grh, route);
+	exrnic_ib_fill_grh((struct ib_grh *)ah->grh, route);
 	if (rdma_is_multicast_addr((struct in6_addr *)route->dgid.raw)) {
 		ah->is_group = true;
 		ah->destination = EXRNIC_GROUP_QPN + exrnic_ib_group_of(&route->dgid);
