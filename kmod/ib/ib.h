@@ -107,6 +107,11 @@ struct exrnic_ib_qp {
 	struct list_head groups;
 };
 
+struct exrnic_ib_mw {
+	struct ib_mw ibmw;
+	struct exrnic_mw mw;
+};
+
 struct exrnic_ib_mr {
 	struct ib_mr ibmr;
 	struct exrnic_mr mr;
@@ -225,6 +230,8 @@ struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, 
 struct ib_mr *exrnic_ib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 most_pages);
 int exrnic_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
 int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int exrnic_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int exrnic_ib_dealloc_mw(struct ib_mw *ibmw);
 /* EXRNIC_ACCESS_* of IB_ACCESS_*; -EOPNOTSUPP. */
 int exrnic_ib_access(int access, u32 *rights);
 

@@ -23,6 +23,7 @@ static const struct ib_device_ops exrnic_ib_ops = {
 
 	.alloc_hw_device_stats = exrnic_ib_alloc_hw_device_stats,
 	.alloc_mr = exrnic_ib_alloc_mr,
+	.alloc_mw = exrnic_ib_alloc_mw,
 	.alloc_pd = exrnic_ib_alloc_pd,
 	.alloc_ucontext = exrnic_ib_alloc_ucontext,
 	.attach_mcast = exrnic_ib_attach_mcast,
@@ -31,6 +32,7 @@ static const struct ib_device_ops exrnic_ib_ops = {
 	.create_qp = exrnic_ib_create_qp,
 	.create_srq = exrnic_ib_create_srq,
 	.create_user_ah = exrnic_ib_create_ah,
+	.dealloc_mw = exrnic_ib_dealloc_mw,
 	.dealloc_pd = exrnic_ib_dealloc_pd,
 	.dealloc_ucontext = exrnic_ib_dealloc_ucontext,
 	.dereg_mr = exrnic_ib_dereg_mr,
@@ -66,6 +68,7 @@ static const struct ib_device_ops exrnic_ib_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, exrnic_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, exrnic_ib_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, exrnic_ib_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, exrnic_ib_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, exrnic_ib_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, exrnic_ib_srq, ibsrq),

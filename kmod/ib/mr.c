@@ -15,6 +15,7 @@ int exrnic_ib_access(int access, u32 *rights)
 		{ IB_ACCESS_REMOTE_WRITE, EXRNIC_ACCESS_REMOTE_WRITE },
 		{ IB_ACCESS_REMOTE_READ, EXRNIC_ACCESS_REMOTE_READ },
 		{ IB_ACCESS_REMOTE_ATOMIC, EXRNIC_ACCESS_REMOTE_ATOMIC },
+		{ IB_ACCESS_MW_BIND, EXRNIC_ACCESS_MW_BIND },
 	};
 	unsigned int i;
 
@@ -201,5 +202,24 @@ int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	exrnic_mr_destroy(exrnic_ib_edev(ibmr->device), &mr->mr);
 	exrnic_ib_mr_free(mr);
+	return 0;
+}
+
+/* Type 2B: bound by work requests, for the peer of one queue pair. */
+int exrnic_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct exrnic_ib_mw *mw = container_of(ibmw, struct exrnic_ib_mw, ibmw);
+	int err;
+
+	if (ibmw->type != IB_MW_TYPE_2)
+		return -EOPNOTSUPP;
+	err = exrnic_mw_create(exrnic_ib_edev(ibmw->device), &mw->mw, exrnic_ib_pd(ibmw->pd)->pdn);
+	ibmw->rkey = mw->mw.stag;
+	return err;
+}
+
+int exrnic_ib_dealloc_mw(struct ib_mw *ibmw)
+{
+	exrnic_mw_destroy(exrnic_ib_edev(ibmw->device), &container_of(ibmw, struct exrnic_ib_mw, ibmw)->mw);
 	return 0;
 }

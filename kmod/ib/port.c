@@ -22,7 +22,8 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_mr_size = EXRNIC_IB_MAX_MR_SIZE;
 	attr->page_size_cap = BIT(EXRNIC_PAGE_SHIFT) | BIT(EXRNIC_HUGE_PAGE_SHIFT);
 	attr->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
-				 IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_MEM_MGT_EXTENSIONS;
+				 IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_qp = limits->qp - EXRNIC_QPN_MIN;
 	attr->max_qp_wr = BIT(EXRNIC_SQ_LOG_MAX);
 	/* Of a datagram the GRH takes one. */
@@ -32,6 +33,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cq = limits->cq;
 	attr->max_cqe = exrnic_cq_capacity(BIT(EXRNIC_CQ_LOG_MAX));
 	attr->max_mr = limits->stag - EXRNIC_STAG_INDEX_MIN;
+	attr->max_mw = attr->max_mr;
 	attr->max_pd = EXRNIC_FW_PD - 1;
 	attr->max_qp_rd_atom = EXRNIC_MAX_READS;
 	attr->max_qp_init_rd_atom = EXRNIC_MAX_READS;

@@ -373,7 +373,7 @@ static int exrnic_ib_connected_attributes(struct exrnic_ib_qp *qp, const struct 
 		err = exrnic_ib_access(attr->qp_access_flags, &rights);
 		if (err)
 			return err;
-		modify->access = rights & ~EXRNIC_ACCESS_LOCAL_WRITE;
+		modify->access = rights & ~(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND);
 		modify->attributes |= EXRNIC_QP_ATTRIBUTES_ACCESS;
 	}
 	if (mask & IB_QP_AV) {
