@@ -26,6 +26,7 @@ static const enum ibv_wc_status exrnic_wc_status[] = {
 	[EXRNIC_CQE_STATUS_REM_OP_ERR] = IBV_WC_REM_OP_ERR,
 	[EXRNIC_CQE_STATUS_RETRY_EXC_ERR] = IBV_WC_RETRY_EXC_ERR,
 	[EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR] = IBV_WC_RNR_RETRY_EXC_ERR,
+	[EXRNIC_CQE_STATUS_MW_BIND_ERR] = IBV_WC_MW_BIND_ERR,
 };
 
 static enum ibv_wc_status exrnic_status_of(const struct exrnic_cqe *cqe)
@@ -48,6 +49,8 @@ static enum ibv_wc_opcode exrnic_opcode_of(const struct exrnic_cqe *cqe)
 		return IBV_WC_FETCH_ADD;
 	case EXRNIC_COMPLETION_COMPARE_SWAP:
 		return IBV_WC_COMP_SWAP;
+	case EXRNIC_COMPLETION_BIND_MW:
+		return IBV_WC_BIND_MW;
 	case EXRNIC_COMPLETION_RECV:
 		return cqe->flags & EXRNIC_CQE_FLAGS_WRITTEN ?
 			IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;

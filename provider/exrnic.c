@@ -24,6 +24,7 @@ static void exrnic_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops exrnic_context_ops = {
+	.alloc_mw = exrnic_alloc_mw,
 	.alloc_parent_domain = exrnic_alloc_parent_domain,
 	.alloc_pd = exrnic_alloc_pd,
 	.alloc_td = exrnic_alloc_td,
@@ -35,6 +36,7 @@ static const struct verbs_context_ops exrnic_context_ops = {
 	.create_qp_ex = exrnic_create_qp_ex,
 	.create_srq = exrnic_create_srq,
 	.create_srq_ex = exrnic_create_srq_ex,
+	.dealloc_mw = exrnic_dealloc_mw,
 	.dealloc_pd = exrnic_dealloc_pd,
 	.dealloc_td = exrnic_dealloc_td,
 	.dereg_mr = exrnic_dereg_mr,

@@ -250,6 +250,8 @@ struct ibv_mr *exrnic_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
 int exrnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 		    void *addr, size_t length, int access);
 int exrnic_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *exrnic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
+int exrnic_dealloc_mw(struct ibv_mw *ibmw);
 struct ibv_ah *exrnic_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);
 int exrnic_destroy_ah(struct ibv_ah *ibah);
 
@@ -305,6 +307,8 @@ int exrnic_set_elements(struct exrnic_qp *qp, struct exrnic_request *request,
 			const struct ibv_sge *list, uint32_t count);
 int exrnic_set_inline(struct exrnic_qp *qp, struct exrnic_request *request,
 		      const struct ibv_sge *list, uint32_t count);
+int exrnic_set_binding(struct exrnic_request *request, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info);
 int exrnic_put_request(struct exrnic_qp *qp, struct exrnic_request *request);
 void exrnic_announce_sends(struct exrnic_qp *qp, uint32_t count,
 			   const struct exrnic_wqe *last);

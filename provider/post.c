@@ -40,6 +40,8 @@ static uint8_t exrnic_opcode(enum ibv_wr_opcode opcode)
 		return EXRNIC_WQE_OPCODE_PULL;
 	case IBV_WR_LOCAL_INV:
 		return EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+	case IBV_WR_BIND_MW:
+		return EXRNIC_WQE_OPCODE_BIND_MW;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return EXRNIC_WQE_OPCODE_FETCH_ADD;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
@@ -122,6 +124,37 @@ void exrnic_set_datagram(struct exrnic_request *request, struct ibv_ah *ibah,
 	request->work.head.remote_to =
 		ah->destination + (ah->is_group ? 0 : remote_qpn);
 	request->work.head.remote_stag = remote_qkey;
+}
+
+/* The key of rkey is the caller's choice. */
+int exrnic_set_binding(struct exrnic_request *request, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	static const struct {
+		unsigned int ibv;
+		uint32_t right;
+	} rights[] = {
+		{ IBV_ACCESS_REMOTE_WRITE, EXRNIC_ACCESS_REMOTE_WRITE },
+		{ IBV_ACCESS_REMOTE_READ, EXRNIC_ACCESS_REMOTE_READ },
+		{ IBV_ACCESS_REMOTE_ATOMIC, EXRNIC_ACCESS_REMOTE_ATOMIC },
+	};
+	struct exrnic_wqe *head = &request->work.head;
+	/* A window is for the peer alone: of local writes it says nothing. */
+	unsigned int access = info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		if (access & rights[i].ibv)
+			head->remote_stag |= rights[i].right;
+		access &= ~rights[i].ibv;
+	}
+	if (access || !info->mr || !info->length)
+		return EINVAL;
+	head->imm_data = rkey;
+	head->remote_to = info->addr;
+	head->sge0_address = info->length;
+	head->sge0_stag = info->mr->lkey;
+	return 0;
 }
 
 static int exrnic_bad_list(struct exrnic_qp *qp, uint32_t count)
@@ -337,6 +370,9 @@ static int exrnic_build_send(struct exrnic_qp *qp,
 				    wr->wr.ud.remote_qpn,
 				    wr->wr.ud.remote_qkey);
 
+	if (op.binds)
+		return exrnic_set_binding(request, wr->bind_mw.rkey,
+					  &wr->bind_mw.bind_info);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return exrnic_set_inline(qp, request, wr->sg_list,
 					 wr->num_sge);

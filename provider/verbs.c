@@ -202,6 +202,36 @@ int exrnic_dereg_mr(struct verbs_mr *vmr)
 	return 0;
 }
 
+/* The kernel knows which types there are. */
+struct ibv_mw *exrnic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
+{
+	struct ib_uverbs_alloc_mw_resp resp;
+	struct ibv_alloc_mw cmd;
+	struct ibv_mw *mw;
+
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return NULL;
+
+	if (ibv_cmd_alloc_mw(ibpd, type, mw, &cmd, sizeof(cmd), &resp,
+			     sizeof(resp))) {
+		free(mw);
+		return NULL;
+	}
+	return mw;
+}
+
+int exrnic_dealloc_mw(struct ibv_mw *ibmw)
+{
+	int ret;
+
+	ret = ibv_cmd_dealloc_mw(ibmw);
+	if (ret)
+		return ret;
+	free(ibmw);
+	return 0;
+}
+
 struct ibv_ah *exrnic_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 {
 	struct exrnic_create_ah_resp resp = {};

@@ -14,7 +14,8 @@ enum {
 	EXRNIC_UD_OPS = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
 			IBV_QP_EX_WITH_LOCAL_INV,
 	EXRNIC_UC_OPS = EXRNIC_UD_OPS | IBV_QP_EX_WITH_RDMA_WRITE |
-			IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+			IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+			IBV_QP_EX_WITH_BIND_MW,
 	EXRNIC_RC_OPS = EXRNIC_UC_OPS | IBV_QP_EX_WITH_SEND_WITH_INV |
 			IBV_QP_EX_WITH_RDMA_READ |
 			IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
@@ -124,6 +125,16 @@ static void exrnic_wr_local_inv(struct ibv_qp_ex *ibqp,
 {
 	exrnic_next_request(ibqp, EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)->imm_data =
 		invalidate_rkey;
+}
+
+static void exrnic_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
+			      uint32_t rkey,
+			      const struct ibv_mw_bind_info *info)
+{
+	struct exrnic_qp *qp = to_exrnic_qp_ex(ibqp);
+
+	exrnic_next_request(ibqp, EXRNIC_WQE_OPCODE_BIND_MW);
+	exrnic_note_error(qp, exrnic_set_binding(&qp->request, rkey, info));
 }
 
 static void exrnic_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
@@ -259,6 +270,8 @@ int exrnic_set_wr_ops(struct exrnic_qp *qp, enum ibv_qp_type type,
 		ops->wr_atomic_cmp_swp = exrnic_wr_atomic_cmp_swp;
 	if (send_ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 		ops->wr_atomic_fetch_add = exrnic_wr_atomic_fetch_add;
+	if (send_ops & IBV_QP_EX_WITH_BIND_MW)
+		ops->wr_bind_mw = exrnic_wr_bind_mw;
 	if (send_ops & IBV_QP_EX_WITH_LOCAL_INV)
 		ops->wr_local_inv = exrnic_wr_local_inv;
 

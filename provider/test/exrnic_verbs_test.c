@@ -633,6 +633,53 @@ static bool check_invalidation(void)
 	return end_pair(&pair, true);
 }
 
+/* For the peer's own queue pair, and the bytes that were bound. */
+static bool check_memory_window(void)
+{
+	struct ibv_send_wr bind = {
+		.wr_id = 1,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct pair pair;
+	struct ibv_wc wc;
+
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	HOLDS(mw);
+	HOLDS(make_pair(&pair, IBV_QPT_RC, 0, NULL));
+	mr = ibv_reg_mr(pd, pair.bytes + BYTES, BYTES,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	HOLDS(mr);
+	bind.bind_mw.mw = mw;
+	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	bind.bind_mw.bind_info.mr = mr;
+	bind.bind_mw.bind_info.addr = (uintptr_t)pair.bytes + BYTES + 100;
+	bind.bind_mw.bind_info.length = 50;
+	bind.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	HOLDS(post(&pair.b, &bind));
+	HOLDS(await_good(pair.cq, 1, &wc) && wc.opcode == IBV_WC_BIND_MW);
+
+	fill(pair.bytes, 50, 3);
+	sge = piece(&pair, 0, 50);
+	wr = write_wr(&pair, 2, &sge, 100);
+	wr.wr.rdma.rkey = bind.bind_mw.rkey;
+	HOLDS(post(&pair.a, &wr));
+	HOLDS(await_good(pair.cq, 2, &wc));
+	HOLDS(is_filled(pair.bytes + BYTES + 100, 50, 3));
+	wr.wr.rdma.remote_addr++;
+	HOLDS(post(&pair.a, &wr));
+	HOLDS(await(pair.cq, &wc));
+	HOLDS(wc.status == IBV_WC_REM_ACCESS_ERR);
+	HOLDS(end_pair(&pair, true));
+	HOLDS(!ibv_dealloc_mw(mw));
+	HOLDS(!ibv_dereg_mr(mr));
+	return true;
+}
+
 static bool check_atomics(void)
 {
 	struct ibv_send_wr wr;
@@ -871,6 +918,8 @@ static const struct {
 	{ "immediate data are the same number to the peer", check_immediate },
 	{ "a region that the peer has invalidated is refused from then on",
 	  check_invalidation },
+	{ "the peer writes where a memory window is bound, and nowhere else",
+	  check_memory_window },
 	{ "atomics say what was there before", check_atomics },
 	{ "queue pairs share receives, whose limit is told",
 	  check_shared_receives },
