@@ -143,9 +143,9 @@ TEST_CASE(
     "queue pairs that had the same window one after the other fail, each for its own stores") {
   Losing e;
   e.open(kWindow, 0);
-  e.open(60, 2);
+  e.open(30, 2);
   e.mute = true;
-  e.window(60).store(8000, 8, 2);
+  e.window(30).store(8000, 8, 2);
   e.window(kWindow).store(8192, 8, 2);
   e.open(kWindow, 1);
   e.window(kWindow).store(8200, 8, 2);
