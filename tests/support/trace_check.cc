@@ -187,7 +187,7 @@ class Checker {
                       segment.last_sent_ns < flow.loss_known_ns + rules_.reaction_ns;
     // Also by the acknowledgement of a copy that left later than this one.
     if (told || segment.last_sent_ns < flow.newest_acknowledged_ns) return;
-    if (now_ns_ < flow.progress_ns + rules_.least_rto_ns) {
+    if (now_ns_ + rules_.seen_ns < flow.progress_ns + rules_.least_rto_ns) {
       fault(flow, header, seq,
             fmt::format("sent again without a cause, {} ns after the last progress",
                         now_ns_ - flow.progress_ns));

@@ -14,6 +14,7 @@ namespace exrnic::testing {
 
 struct TraceRules {
   uint64_t least_rto_ns = 0;    // no time-out strikes sooner
+  uint64_t seen_ns = 500;       // from the core, whose clock starts then, to the MAC
   uint64_t reaction_ns = 3000;  // from a frame at the MAC to the end of what it stops or starts
 };
 
