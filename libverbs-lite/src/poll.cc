@@ -12,6 +12,10 @@ namespace exrnic {
 
 namespace {
 
+static_assert(EXRNIC_MAX_QP <= 1u << EXRNIC_SENDER_NODE_SHIFT &&
+                  uint64_t{EXRNIC_MAX_NODE} << EXRNIC_SENDER_NODE_SHIFT <= uint64_t{1} << 32,
+              "cqe.detail holds a node and its queue pair");
+
 // What the device calls a status, and what the specification makes of an opcode, has the same name
 // in verbs.h.
 vl_wc_status Status(uint8_t status) {
