@@ -26,7 +26,7 @@ TEST=exrnic-verbs-test
 
 # cmake_setting TREE NAME: what set(NAME "...") of its CMakeLists.txt says.
 cmake_setting() {
-  sed -n "s/^ *set(${2} \"\([^\"]*\)\").*/\1/p" "$1/CMakeLists.txt" 2>/dev/null | head -n 1
+  { sed -n "s/^ *set(${2} \"\([^\"]*\)\").*/\1/p" "$1/CMakeLists.txt" 2>/dev/null || true; } | head -n 1
 }
 
 # fetch_source TO: unpacks the archive's tarball. Apt checks it by the archive's signature; that a mirror lacks
