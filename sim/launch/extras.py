@@ -40,9 +40,10 @@ _KERNEL_BYTES = 64 * _MIB  # what kernel and driver need at boot
 _HIDDEN = ("dev", "launch", "proc", "sys")
 # Links of the distribution's root to folders of /usr: a folder put in their place would hide all of it.
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-# What "make provider" makes, and where the distribution's libibverbs looks for it.
+# What "make provider" makes, and where the distribution's libibverbs, or its shell, looks for it.
 _PROVIDER = _SIM.parent / "build/provider"
-_PROVIDER_FILES = {"libexrnic-rdmav34.so": "/usr/lib/x86_64-linux-gnu/libibverbs/", "exrnic.driver": "/etc/libibverbs.d/"}
+_PROVIDER_FILES = {"libexrnic-rdmav34.so": "/usr/lib/x86_64-linux-gnu/libibverbs/",
+                   "exrnic.driver": "/etc/libibverbs.d/", "exrnic-verbs-test": "/usr/local/bin/"}
 _UNITS = {"": _MIB, "M": _MIB, "G": _MIB << 10}
 
 

@@ -49,6 +49,7 @@ PROGRAMS = (
             ("^nvme_rdma ", "^nvmet_rdma ", "^rpcrdma ")),
     # The RNIC as the kernel and rdma-core know it.
     Program("ibv_devinfo", "ibv_devinfo -v", ("PORT_ACTIVE", r"GID\[ *1\]:.*RoCE v2")),
+    Program("exrnic-verbs-test", "exrnic-verbs-test exrnic_0 1", ("^ok +threads do not",), 120),
     *(pair(f"ibv_{kind}_pingpong {options}".strip(), f"ibv_{kind}_pingpong -g 1 -n 200 {options}", "iters in")
       for kind, options in (("rc", ""), ("rc", "-e -t"), ("uc", ""), ("ud", "-s 1024"), ("srq", "-q 4"))),
     *(pair(f"{program} {options}".strip(), f"{program} -F -n 100 {options or '-x 1'}", r"^ *\d+ +100 ")
