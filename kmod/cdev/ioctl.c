@@ -38,6 +38,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_query_srq query_srq;
 	struct exrnic_reg_mr reg_mr;
 	struct exrnic_rereg_mr rereg_mr;
+	struct exrnic_alloc_mw alloc_mw;
 	struct exrnic_get_pbl get_pbl;
 	struct exrnic_get_status get_status;
 	struct exrnic_create_msg_channel create_msg_channel;
@@ -272,6 +273,21 @@ static int exrnic_do_dereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_a
 	return arg->object.rsvd ? -EINVAL : exrnic_umr_deregister(uctx, arg->object.handle);
 }
 
+static int exrnic_do_alloc_mw(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_umw_alloc(uctx, &arg->alloc_mw);
+}
+
+static void exrnic_undo_alloc_mw(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_umw_dealloc(uctx, arg->alloc_mw.stag);
+}
+
+static int exrnic_do_dealloc_mw(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_umw_dealloc(uctx, arg->object.handle);
+}
+
 /*
  * The entries that there is room for; NULL: the process must not know them. Where pages lie is a secret
  * of the system: it helps attacks such as Rowhammer.
@@ -450,6 +466,8 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(ATTACH_GROUP, attach_group, 8),
 	EXRNIC_IOCTL(DETACH_GROUP, detach_group, 8),
 	EXRNIC_IOCTL(RESIZE_CQ, resize_cq, 24),
+	EXRNIC_IOCTL_UNDO(ALLOC_MW, alloc_mw, 8),
+	EXRNIC_IOCTL(DEALLOC_MW, dealloc_mw, 8),
 	EXRNIC_IOCTL(GET_STATUS, get_status, 8),
 };
 

@@ -5,7 +5,8 @@
 
 #define EXRNIC_ACCESS_WRITE                                                                        \
 	(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_ATOMIC)
-#define EXRNIC_ACCESS_ALL	(EXRNIC_ACCESS_WRITE | EXRNIC_ACCESS_REMOTE_READ)
+#define EXRNIC_ACCESS_ALL                                                                          \
+	(EXRNIC_ACCESS_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_MW_BIND)
 
 static int exrnic_umr_create_on_device(struct exrnic_device *edev, struct exrnic_umr *mr)
 {

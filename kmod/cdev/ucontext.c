@@ -80,6 +80,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_chardev *ch
 	xa_init(&uctx->srqs);
 	xa_init(&uctx->qps);
 	xa_init(&uctx->mrs);
+	xa_init(&uctx->mws);
 	xa_init(&uctx->windows);
 	uctx->msg_channel = NULL;
 
@@ -106,6 +107,7 @@ static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
 	exrnic_uwindow_release_all(uctx);
 	exrnic_uqp_release_all(uctx);
 	exrnic_usrq_release_all(uctx);
+	exrnic_umw_release_all(uctx);
 	exrnic_umr_release_all(uctx);
 	exrnic_ucq_release_all(uctx);
 	exrnic_upd_release_all(uctx);

@@ -69,6 +69,7 @@ struct exrnic_ucontext {
 	struct xarray srqs;
 	struct xarray qps;
 	struct xarray mrs;
+	struct xarray mws;
 	struct xarray windows;
 	struct exrnic_umsg_channel *msg_channel;	/* or NULL */
 };
@@ -93,7 +94,7 @@ struct exrnic_ring {
 
 struct exrnic_upd {
 	u32 pdn;
-	u32 users;		/* MRs, SRQs and QPs */
+	u32 users;		/* MRs, MWs, SRQs and QPs */
 };
 
 struct exrnic_ucq {
@@ -143,6 +144,11 @@ struct exrnic_umr {
 	struct exrnic_upd *pd;	/* NULL: EXRNIC_FW_PD, and no handle of the process names it */
 	struct exrnic_umem umem;
 	struct exrnic_pbl pbl;
+};
+
+struct exrnic_umw {
+	struct exrnic_mw mw;
+	struct exrnic_upd *pd;
 };
 
 /* ucontext.c. A context that came to life is destroyed once, removal or not. */
@@ -204,6 +210,10 @@ int exrnic_umr_give_to_firmware(struct exrnic_ucontext *uctx, struct exrnic_umr 
 void exrnic_umr_take_from_firmware(struct exrnic_ucontext *uctx, struct exrnic_umr *mr);
 void exrnic_umr_release_all(struct exrnic_ucontext *uctx);
 
+int exrnic_umw_alloc(struct exrnic_ucontext *uctx, struct exrnic_alloc_mw *attr);
+int exrnic_umw_dealloc(struct exrnic_ucontext *uctx, u32 stag);
+void exrnic_umw_release_all(struct exrnic_ucontext *uctx);
+
 /* attr->channel_fd is the caller's business; queue: as exrnic_ucq_create's. */
 int exrnic_umsg_channel_create(struct exrnic_ucontext *uctx,
 			       const struct exrnic_create_msg_channel *attr,
@@ -227,7 +237,7 @@ enum exrnic_kind {
 	EXRNIC_KIND_CQ,
 	EXRNIC_KIND_SRQ,
 	EXRNIC_KIND_QP,
-	EXRNIC_KIND_MR,
+	EXRNIC_KIND_MR,		/* and memory windows: what has an STag */
 	EXRNIC_KIND_WINDOW,
 	EXRNIC_KIND_PORT,
 	EXRNIC_KIND_MSG_CHANNEL,

@@ -16,7 +16,7 @@
 
 static const unsigned long destroys[] = {
 	EXRNIC_IOCTL_DEALLOC_PD, EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_DESTROY_QP,
-	EXRNIC_IOCTL_DEREG_MR,	 EXRNIC_IOCTL_DESTROY_SRQ,
+	EXRNIC_IOCTL_DEREG_MR,	 EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_DEALLOC_MW,
 };
 
 /* The answer cannot be written: what the command made must be undone. */
@@ -32,12 +32,14 @@ static void unwritable_answers(void)
 		.ring = (uintptr_t)pages(1), .slots = SLOTS, .pd = s.pd,
 	};
 	struct exrnic_reg_mr mr = { .address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd };
+	struct exrnic_alloc_mw mw = { .pd = s.pd };
 	const struct {
 		unsigned long command;
 		const void *arg;
 	} rows[] = {
 		{ EXRNIC_IOCTL_CREATE_CQ, &cq },
 		{ EXRNIC_IOCTL_REG_MR, &mr },
+		{ EXRNIC_IOCTL_ALLOC_MW, &mw },
 		{ EXRNIC_IOCTL_CREATE_QP, &s.qp },
 		{ EXRNIC_IOCTL_CREATE_SRQ, &srq },
 		{ EXRNIC_IOCTL_ALLOC_PD, &mr },
@@ -75,6 +77,7 @@ static void reserved_fields(void)
 
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DEALLOC_PD, &object), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, &object), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DEALLOC_MW, &object), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_CQ, &destroy), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, &destroy), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_SRQ, &destroy), EINVAL);

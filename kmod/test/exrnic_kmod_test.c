@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 	run_tests(&run, region_tests);
 	run_tests(&run, rereg_tests);
 	run_tests(&run, stag_tests);
+	run_tests(&run, memory_window_tests);
 	run_tests(&run, limit_tests);
 	run_tests(&run, quota_tests);
 	run_tests(&run, sysfs_tests);

@@ -104,7 +104,7 @@ static void bad_regions(void)
 	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, 0, 0, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, ~0ULL, 0, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)~0UL, 2, 0, &stag), EINVAL);
-	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, PAGE, 16, &stag), EINVAL);
+	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, PAGE, 32, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, PAGE, 0xffffffff, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, NULL, PAGE, 0, &stag), EFAULT);
 	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)~0UL, 1, 0, &stag), EINVAL);

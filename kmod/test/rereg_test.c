@@ -186,7 +186,7 @@ static void bad_changes_leave_the_region(void)
 		{ { 0 }, EINVAL },
 		{ { .flags = EXRNIC_REREG_ALL + 1 }, EINVAL },
 		{ { .flags = 0x80000000 }, EINVAL },
-		{ { .flags = EXRNIC_REREG_ACCESS, .access = 16 }, EINVAL },
+		{ { .flags = EXRNIC_REREG_ACCESS, .access = 32 }, EINVAL },
 		{ { .flags = EXRNIC_REREG_ACCESS, .access = ~0U }, EINVAL },
 		{ { .flags = EXRNIC_REREG_ACCESS, .pd = s.pd }, EINVAL },
 		{ { .flags = EXRNIC_REREG_ACCESS, .length = 1 }, EINVAL },

@@ -167,6 +167,15 @@ int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t a
 	return result;
 }
 
+int alloc_mw(int fd, uint32_t pd, uint32_t *stag)
+{
+	struct exrnic_alloc_mw mw = { .pd = pd };
+	int result = ioctl(fd, EXRNIC_IOCTL_ALLOC_MW, &mw);
+
+	*stag = mw.stag;
+	return result;
+}
+
 int object_ioctl(int fd, unsigned long command, uint32_t handle)
 {
 	union {

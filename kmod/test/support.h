@@ -33,6 +33,7 @@ extern const struct test memory_tests[];
 extern const struct test region_tests[];
 extern const struct test rereg_tests[];
 extern const struct test stag_tests[];
+extern const struct test memory_window_tests[];
 extern const struct test limit_tests[];
 extern const struct test quota_tests[];
 extern const struct test sysfs_tests[];
@@ -90,6 +91,7 @@ int create_srq(int fd, uint32_t pd, void *ring, uint32_t slots, uint32_t *srqn);
 int modify_srq(int fd, uint32_t srqn, uint32_t limit);
 int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
 	   uint32_t *stag);
+int alloc_mw(int fd, uint32_t pd, uint32_t *stag);
 /* Ends an object of any kind. */
 int object_ioctl(int fd, unsigned long command, uint32_t handle);
 int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t dest_qpn);

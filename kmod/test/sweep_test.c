@@ -24,7 +24,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_CREATE_WINDOW,
 	EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_OPEN_PORT,  EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
-	EXRNIC_IOCTL_RESIZE_CQ,
+	EXRNIC_IOCTL_RESIZE_CQ,	  EXRNIC_IOCTL_ALLOC_MW,   EXRNIC_IOCTL_DEALLOC_MW,
 };
 
 enum { MAX_SIZE = 104 };	/* of a structure */
@@ -219,14 +219,18 @@ static void foreign_handles_in_every_place(void)
 	struct exrnic_rereg_mr rereg = { .flags = EXRNIC_REREG_ACCESS };
 	struct exrnic_rereg_mr rereg_pd = { .stag = s.stag, .flags = EXRNIC_REREG_PD };
 	struct exrnic_get_pbl get = { 0 };
-	uint32_t srqn;
+	struct exrnic_alloc_mw mw = { 0 };
+	uint32_t srqn, other_mw;
 
 	CHECK_ERR(create_srq(other.fd, other.pd, pages(1), SLOTS, &srqn), 0);
+	CHECK_ERR(alloc_mw(other.fd, other.pd, &other_mw), 0);
 
 	struct exrnic_create_qp with_srq = srq_qp(&s, srqn);
 	const struct place places[] = {
 		PLACE(DEALLOC_PD, object, handle, other.pd),
 		PLACE(DEREG_MR, object, handle, other.stag),
+		PLACE(ALLOC_MW, mw, pd, other.pd),
+		PLACE(DEALLOC_MW, object, handle, other_mw),
 		PLACE(DESTROY_CQ, destroy, handle, other.cqn),
 		PLACE(RESIZE_CQ, resize, cqn, other.cqn),
 		PLACE(DESTROY_QP, destroy, handle, other.qpn),
@@ -251,6 +255,7 @@ static void foreign_handles_in_every_place(void)
 	CHECK_EQ(pinned_pages(), pinned);
 	destroy_set(&s);
 	CHECK_ERR(object_ioctl(other.fd, EXRNIC_IOCTL_DESTROY_SRQ, srqn), 0);
+	CHECK_ERR(object_ioctl(other.fd, EXRNIC_IOCTL_DEALLOC_MW, other_mw), 0);
 	destroy_set(&other);
 }
 

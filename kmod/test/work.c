@@ -110,6 +110,24 @@ void post_invalidate(struct worker *w, uint32_t stag)
 	post(w, &wqe);
 }
 
+void post_bind(struct worker *w, uint32_t window, uint32_t region, const void *address,
+	       uint64_t length)
+{
+	const struct exrnic_wqe wqe = {
+		.opcode = EXRNIC_WQE_OPCODE_BIND_MW,
+		.flags = EXRNIC_WQE_FLAGS_SIGNALED,
+		.num_slots = 1,
+		.imm_data = window,
+		.remote_to = (uintptr_t)address,
+		.remote_stag = EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ |
+			       EXRNIC_ACCESS_REMOTE_ATOMIC,
+		.sge0_address = length,
+		.sge0_stag = region,
+	};
+
+	post(w, &wqe);
+}
+
 void post_success(struct worker *w)
 {
 	uint32_t stag;

@@ -37,6 +37,9 @@ struct exrnic_destroy end_worker(const struct worker *w);
 /* Fires at once if entries from `consumed` on are there already. */
 void arm(const struct worker *w, uint32_t consumed);
 void post_invalidate(struct worker *w, uint32_t stag);
+/* Binds a memory window with all rights of peers to so many bytes of a region. */
+void post_bind(struct worker *w, uint32_t window, uint32_t region, const void *address,
+	       uint64_t length);
 void post_success(struct worker *w);
 void post_failure(struct worker *w);
 /* To ABSENT_NODE: fails when that counts as dead. */

@@ -40,13 +40,14 @@
  *	CREATE_SRQ	   shared receive queues: max_srq
  *	CREATE_QP	   queue pairs: max_qp - 2; places for its PULLs: read_pool, in each direction
  *	REG_MR		   STags: max_mr - 1
+ *	ALLOC_MW	   the same
  *	REREG_MR	   the same: the region has its old one until it has the new one
  *	CREATE_MSG_CHANNEL the same: its memory has one
  *	CREATE_WINDOW	   windows, so many in a row: EXRNIC_MAX_WINDOWS, or what the device has
  *	ATTACH_GROUP	   attachments: EXRNIC_MAX_ATTACHED
  *
  * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev or the rdma cgroup.
- * max_objects: what one file has of domains, queues, queue pairs, regions, windows, ports, message
+ * max_objects: what one file has of domains, queues, queue pairs, regions, memory windows, windows, ports, message
  * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
  * max_user_percent: the share of each of these kinds, of user pages, and of places for PULLs, that a user
  * without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
@@ -360,6 +361,16 @@ struct exrnic_rereg_mr {
 };
 
 /*
+ * A memory window, type 2B of verbs. Work requests BIND_MW give it a part of a region of the same domain that has
+ * EXRNIC_ACCESS_MW_BIND, for the peer of their queue pair, each with a key of its own in the low byte of the STag. It ends by
+ * itself with that region, REREG_MR included, and with that queue pair. DEALLOC_MW names the STag as it was told here.
+ */
+struct exrnic_alloc_mw {
+	__u32 pd;
+	__u32 stag;		/* out */
+};
+
+/*
  * The physical buffer list of a region. pages in: entries that fit at buffer, more are not
  * written; out: entries of the list. Bus addresses are copied only for CAP_SYS_ADMIN; for others
  * the entries read as zero, as in /proc/PID/pagemap.
@@ -503,6 +514,8 @@ struct exrnic_create_msg_channel {
 #define EXRNIC_IOCTL_ATTACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x17, struct exrnic_group)
 #define EXRNIC_IOCTL_DETACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x18, struct exrnic_group)
 #define EXRNIC_IOCTL_RESIZE_CQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x19, struct exrnic_resize_cq)
+#define EXRNIC_IOCTL_ALLOC_MW	_IOWR(EXRNIC_IOCTL_MAGIC, 0x1a, struct exrnic_alloc_mw)
+#define EXRNIC_IOCTL_DEALLOC_MW	_IOW(EXRNIC_IOCTL_MAGIC, 0x1b, struct exrnic_object)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
 
 /*
