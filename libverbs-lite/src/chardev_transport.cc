@@ -256,6 +256,14 @@ class ChardevTransport : public Transport {
     return 0;
   }
   int DeregisterMr(uint32_t stag) override { return CallObject(EXRNIC_IOCTL_DEREG_MR, stag); }
+  int AllocateMw(uint32_t pd, uint32_t* stag) override {
+    exrnic_alloc_mw alloc = {};
+    alloc.pd = pd;
+    if (Call(EXRNIC_IOCTL_ALLOC_MW, &alloc) != 0) return -1;
+    *stag = alloc.stag;
+    return 0;
+  }
+  int DeallocateMw(uint32_t stag) override { return CallObject(EXRNIC_IOCTL_DEALLOC_MW, stag); }
 
   int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
     exrnic_get_pbl get = {};

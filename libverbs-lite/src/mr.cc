@@ -8,23 +8,25 @@
 #include "rnic.h"
 
 using exrnic::BeginCall;
+using exrnic::DeviceAccess;
 using exrnic::Fail;
 
-namespace {
-
-constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ |
-                           VL_ACCESS_REMOTE_ATOMIC;
-
-constexpr int kAllChanges = VL_REALLOCATE_MEMORY | VL_REALLOCATE_PD | VL_REALLOCATE_ACCESS;
-
-uint32_t DeviceAccess(int access) {
+uint32_t exrnic::DeviceAccess(int access) {
   uint32_t device = 0;
   if (access & VL_ACCESS_LOCAL_WRITE) device |= EXRNIC_ACCESS_LOCAL_WRITE;
   if (access & VL_ACCESS_REMOTE_WRITE) device |= EXRNIC_ACCESS_REMOTE_WRITE;
   if (access & VL_ACCESS_REMOTE_READ) device |= EXRNIC_ACCESS_REMOTE_READ;
   if (access & VL_ACCESS_REMOTE_ATOMIC) device |= EXRNIC_ACCESS_REMOTE_ATOMIC;
+  if (access & VL_ACCESS_MW_BIND) device |= EXRNIC_ACCESS_MW_BIND;
   return device;
 }
+
+namespace {
+
+constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ |
+                           VL_ACCESS_REMOTE_ATOMIC | VL_ACCESS_MW_BIND;
+
+constexpr int kAllChanges = VL_REALLOCATE_MEMORY | VL_REALLOCATE_PD | VL_REALLOCATE_ACCESS;
 
 // These are false with an error.
 

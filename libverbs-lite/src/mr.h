@@ -8,6 +8,13 @@
 #include "exrnic/verbs.h"
 #include "pd.h"
 
+namespace exrnic {
+
+// VL_ACCESS_* as the device has them.
+uint32_t DeviceAccess(int access);
+
+}  // namespace exrnic
+
 struct vl_mr {
   explicit vl_mr(vl_pd* domain) : rnic(domain->rnic), pd(domain) {}
 

@@ -24,10 +24,11 @@ int vl_deallocate_pd(vl_pd* pd) {
   vl_rnic* rnic = pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (pd->users > 0) {
-    return Fail(EBUSY,
-                "%d queue pairs, shared receive queues or regions are in the domain: destroy them "
-                "first",
-                pd->users);
+    return Fail(
+        EBUSY,
+        "%d queue pairs, shared receive queues, regions or memory windows are in the domain: "
+        "destroy them first",
+        pd->users);
   }
   if (!exrnic::IsGone(rnic->transport->DeallocatePd(pd->number))) return -1;
   --rnic->users;

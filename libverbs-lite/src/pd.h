@@ -9,7 +9,7 @@
 struct vl_pd {
   vl_rnic* rnic;
   uint32_t number;
-  int users = 0;  // queue pairs and memory regions; guarded by rnic->control
+  int users = 0;  // queue pairs, memory regions, ...; guarded by rnic->control
 };
 
 #endif  // EXRNIC_LIBVERBS_PD_H

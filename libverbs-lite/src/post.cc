@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "exrnic_post.h"
+#include "mr.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -30,7 +31,6 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
 // nor does the registration of pages by their bus addresses, which are the kernel's.
 constexpr int VL_OP_RECV = EXRNIC_WQE_OPCODE_RECV;
 constexpr int VL_OP_FAST_REGISTER = EXRNIC_WQE_OPCODE_FAST_REGISTER;
-constexpr int VL_OP_BIND_MW = EXRNIC_WQE_OPCODE_BIND_MW;
 #define EXRNIC_SAME_NUMBER(name, meaning) \
   static_assert(int{VL_OP_##name} == EXRNIC_WQE_OPCODE_##name, "the same numbers");
 EXRNIC_WQE_OPCODE_EACH(EXRNIC_SAME_NUMBER)
@@ -135,7 +135,7 @@ bool PutDestination(const vl_qp& qp, const vl_destination& to, exrnic_work* wqe)
 bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
   const exrnic_wqe_opcode_properties op = OpOf(wr);
   const int opcode = static_cast<int>(wr.opcode);
-  if (!op.posted || op.registers) {
+  if (!op.posted || (op.registers && !op.binds)) {
     Fail(EINVAL, "opcode is %d: no VL_OP_*", opcode);
   } else if ((wr.flags & ~FlagsOf(op)) != 0) {
     Fail(EINVAL, "flags is 0x%x: with opcode %d only the bits of 0x%x (VL_SEND_*)",
@@ -144,6 +144,30 @@ bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
     Fail(EINVAL, "opcode is %d, which %s does not carry", opcode,
          qp.service == VL_SERVICE_UD ? "VL_SERVICE_UD" : "VL_SERVICE_UC");
   } else {
+    return true;
+  }
+  return false;
+}
+
+// False with an error: no memory window can be that.
+bool PutBind(const vl_mw_bind& bind, exrnic_work* wqe) {
+  constexpr int kOfPeers = VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ | VL_ACCESS_REMOTE_ATOMIC;
+  const uint64_t last = bind.address + (bind.length - 1);
+  if ((bind.access & ~kOfPeers) != 0) {
+    Fail(EINVAL, "bind.access is 0x%x: of VL_ACCESS_* only the bits of 0x%x, which peers may have",
+         static_cast<unsigned>(bind.access), static_cast<unsigned>(kOfPeers));
+  } else if (bind.length == 0) {
+    Fail(EINVAL, "bind.length is 0: 1 byte or more; VL_OP_LOCAL_INVALIDATE ends a memory window");
+  } else if (last < bind.address) {
+    Fail(EINVAL, "bind.length is %llu: it wraps from bind.address 0x%llx",
+         static_cast<unsigned long long>(bind.length),
+         static_cast<unsigned long long>(bind.address));
+  } else {
+    wqe->head.imm_data = bind.stag;
+    wqe->head.remote_to = bind.address;
+    wqe->head.remote_stag = DeviceAccess(bind.access);
+    wqe->head.sge0_address = bind.length;
+    wqe->head.sge0_stag = bind.region_stag;
     return true;
   }
   return false;
@@ -163,6 +187,7 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   }
   const bool to_anyone = qp.service == VL_SERVICE_UD && !op.stays;
   if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
+  if (op.binds && !PutBind(wr.bind, wqe)) return 0;
   const uint32_t slots = PutPayload(qp, wr, wqe);
   const uint32_t mtu = qp.pd->rnic->info.mtu;
   if (slots == 0 || !to_anyone || wqe->head.length <= mtu) return slots;

@@ -64,6 +64,9 @@ TEST_CASE("a null pointer is named") {
       {[] { return vl_deallocate_pd(nullptr) < 0; }, EINVAL, {"pd is NULL"}},
       {[] { return vl_deallocate_mr(nullptr) < 0; }, EINVAL, {"mr is NULL"}},
       {[] { return vl_mr_stag(nullptr) == 0; }, EINVAL, {"mr is NULL"}},
+      {[] { return vl_allocate_mw(nullptr) == nullptr; }, EINVAL, {"pd is NULL"}},
+      {[] { return vl_deallocate_mw(nullptr) < 0; }, EINVAL, {"mw is NULL"}},
+      {[] { return vl_mw_stag(nullptr) == 0; }, EINVAL, {"mw is NULL"}},
       {[] { return vl_create_comp_channel(nullptr) == nullptr; }, EINVAL, {"rnic is NULL"}},
       {[] { return vl_comp_channel_fd(nullptr) < 0; }, EINVAL, {"channel is NULL"}},
       {[] { return vl_destroy_cq(nullptr) < 0; }, EINVAL, {"cq is NULL"}},
@@ -121,7 +124,7 @@ TEST_CASE("a region, a queue or a queue pair that is refused names attribute, va
       {region(nullptr, 1, 0), EINVAL, {"address is NULL"}},
       {region(&byte, 0, 0), EINVAL, {"length is 0", "1 byte"}},
       {region(&byte, SIZE_MAX, 0), EINVAL, {"wrap", std::to_string(SIZE_MAX)}},
-      {region(&byte, 1, 0x12), EINVAL, {"access is 0x12", "0xf"}},
+      {region(&byte, 1, 0x22), EINVAL, {"access is 0x22", "0x1f"}},
       {reallocate(0, nullptr, nullptr, 0, 0), EINVAL, {"what is 0x0", "0x7"}},
       {reallocate(VL_REALLOCATE_PD, nullptr, nullptr, 0, 0), EINVAL, {"pd is NULL"}},
       {reallocate(VL_REALLOCATE_PD, other.pd, nullptr, 0, 0), EINVAL, {"pd is of another RNIC"}},
@@ -255,6 +258,42 @@ TEST_CASE("a state that a queue pair does not go to, and what it would need, is 
        EINVAL,
        {"group is 65536, not 0 to 65535"}},
   });
+}
+
+TEST_CASE("what a memory window cannot be bound to is named") {
+  Pair pair;
+  const auto bind = [&](std::function<void(vl_send_wr*)> change) {
+    return [=, &pair] {
+      vl_send_wr wr = {};
+      wr.opcode = VL_OP_BIND_MW;
+      wr.bind = {1, 2, 0x1000, 8, VL_ACCESS_REMOTE_READ};
+      change(&wr);
+      return vl_post_sq(pair.a.qp, &wr, nullptr) < 0;
+    };
+  };
+  const vl_sge element = {0, 8, 0};
+  ExpectAll({
+      {bind([](auto* wr) { wr->bind.access = VL_ACCESS_LOCAL_WRITE; }),
+       EINVAL,
+       {"bind.access is 0x1", "bits of 0xe"}},
+      {bind([](auto* wr) { wr->bind.access = VL_ACCESS_MW_BIND; }),
+       EINVAL,
+       {"bind.access is 0x10", "bits of 0xe"}},
+      {bind([](auto* wr) { wr->bind.length = 0; }),
+       EINVAL,
+       {"bind.length is 0", "1 byte or more", "VL_OP_LOCAL_INVALIDATE"}},
+      {bind([](auto* wr) { wr->bind.length = ~uint64_t{0}; }),
+       EINVAL,
+       {"bind.length is 18446744073709551615", "wraps from bind.address 0x1000"}},
+      {bind([&](auto* wr) {
+         wr->num_sge = 1;
+         wr->sg_list = &element;
+       }),
+       EINVAL,
+       {"num_sge is 1, not 0 to 0"}},
+      {bind([](auto* wr) { wr->flags = VL_SEND_INLINE; }), EINVAL, {"flags is 0x8", "opcode 11"}},
+  });
+  CHECK_FALSE(bind([](auto*) {})());
 }
 
 TEST_CASE("work that is refused says why") {
@@ -472,6 +511,10 @@ TEST_CASE("behind a success there is no text of a failure before it") {
   ExpectSilent("queue", [&] { return (cq = vl_create_cq(rnic, 4, nullptr)) != nullptr; });
   ExpectSilent("region", [&] { return (mr = vl_allocate_mr(pd, bytes, 8, 0)) != nullptr; });
   ExpectSilent("its STag", [&] { return vl_mr_stag(mr) != 0; });
+  vl_mw* mw = nullptr;
+  ExpectSilent("window", [&] { return (mw = vl_allocate_mw(pd)) != nullptr; });
+  ExpectSilent("its STag", [&] { return vl_mw_stag(mw) != 0; });
+  ExpectSilent("its end", [&] { return vl_deallocate_mw(mw) == 0; });
   ExpectSilent("shared queue", [&] { return (srq = vl_create_srq(pd, &srq_attr)) != nullptr; });
   ExpectSilent("its limit", [&] { return vl_modify_srq(srq, 1) == 0; });
   ExpectSilent("its state", [&] { return vl_query_srq(srq, &srq_attr) == 0; });

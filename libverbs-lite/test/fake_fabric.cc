@@ -263,6 +263,16 @@ class FakeTransport : public Transport {
   }
   int DeregisterMr(uint32_t stag) override { return Drop(&FakeDevice::mrs, stag); }
 
+  // Nothing is behind it: it knows no binds.
+  int AllocateMw(uint32_t pd, uint32_t* stag) override {
+    return Make(&FakeDevice::mrs, stag, [&] {
+      FakeMr window{context_->page_number, pd, 0, 0, 0};
+      window.invalidated = true;
+      return window;
+    });
+  }
+  int DeallocateMw(uint32_t stag) override { return Drop(&FakeDevice::mrs, stag); }
+
   // The test is the firmware.
   int CreateMessageChannel(const MessageChannelRequest& request) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);

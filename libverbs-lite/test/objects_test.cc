@@ -78,7 +78,7 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, nullptr, 1, 0) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 0, 0) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, SIZE_MAX, 0) == nullptr); }) == EINVAL);
-  CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 16) == nullptr); }) == EINVAL);
+  CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 32) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_deallocate_mr(nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_get_pbl(self.mr, nullptr, &pages, &shift) == -1); }) == EINVAL);
 
@@ -99,6 +99,7 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
 TEST_CASE("what tells a number of an object tells none, and EINVAL, of no object") {
   CHECK(ErrnoOf([] { CHECK(vl_qp_number(nullptr) == 0); }) == EINVAL);
   CHECK(ErrnoOf([] { CHECK(vl_mr_stag(nullptr) == 0); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_mw_stag(nullptr) == 0); }) == EINVAL);
   CHECK(ErrnoOf([] { CHECK(vl_messages_ended(nullptr) == 0); }) == EINVAL);
   CHECK(ErrnoOf([] { CHECK(vl_async_fd(nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([] { CHECK(vl_comp_channel_fd(nullptr) == -1); }) == EINVAL);
@@ -121,6 +122,7 @@ TEST_CASE("a call that the device refuses changes nothing and passes its errno o
   CHECK(refused([&] { CHECK(vl_create_qp(self.pd, &init) == nullptr); }) == EIO);
   CHECK(init.max_send_wr == 4);
   CHECK(refused([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 0) == nullptr); }) == EIO);
+  CHECK(refused([&] { CHECK(vl_allocate_mw(self.pd) == nullptr); }) == EIO);
   CHECK(refused([&] { CHECK(vl_destroy_qp(self.qp) == -1); }) == EIO);
   CHECK(refused([&] { CHECK(vl_deallocate_mr(self.mr) == -1); }) == EIO);
   const vl_qp_attr attr = AttrOf(VL_QPS_INIT);
@@ -150,8 +152,12 @@ TEST_CASE("objects of an RNIC that was removed can be destroyed") {
 TEST_CASE("a region's rights reach the device") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
-  const int all[] = {0, VL_ACCESS_LOCAL_WRITE, VL_ACCESS_REMOTE_WRITE, VL_ACCESS_REMOTE_READ,
-                     VL_ACCESS_REMOTE_ATOMIC};
+  const int all[] = {0,
+                     VL_ACCESS_LOCAL_WRITE,
+                     VL_ACCESS_REMOTE_WRITE,
+                     VL_ACCESS_REMOTE_READ,
+                     VL_ACCESS_REMOTE_ATOMIC,
+                     VL_ACCESS_MW_BIND};
   for (int access : all) {
     vl_mr* mr = vl_allocate_mr(self.pd, self.buffer.data(), 100, access);
     REQUIRE(mr != nullptr);
@@ -193,12 +199,26 @@ TEST_CASE("a reallocated region has another STag, and of the rest what was not n
   CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, nullptr, 1, 0) == EINVAL);
   CHECK(refused(VL_REALLOCATE_PD, nullptr, nullptr, 0, 0) == EINVAL);
   CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, bytes, 16, 0) == EINVAL);
-  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 16) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 32) == EINVAL);
   CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, bytes, 16, VL_ACCESS_LOCAL_WRITE) == EINVAL);
 
   // The domain counts it as its own, and the old one no more.
   CHECK(ErrnoOf([&] { CHECK(vl_deallocate_pd(pd) == -1); }) == EBUSY);
   CHECK(vl_deallocate_mr(mr) == 0);
+  CHECK(vl_deallocate_pd(pd) == 0);
+}
+
+TEST_CASE("a memory window is in its domain until it is deallocated") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  vl_pd* pd = vl_allocate_pd(self.rnic);
+  vl_mw* mw = vl_allocate_mw(pd);
+  REQUIRE(mw != nullptr);
+  CHECK(vl_mw_stag(mw) != 0);
+  CHECK(ErrnoOf([&] { CHECK(vl_deallocate_pd(pd) == -1); }) == EBUSY);
+  fabric.FailNextCall(EIO);
+  CHECK(ErrnoOf([&] { CHECK(vl_deallocate_mw(mw) == -1); }) == EIO);
+  CHECK(vl_deallocate_mw(mw) == 0);
   CHECK(vl_deallocate_pd(pd) == 0);
 }
 

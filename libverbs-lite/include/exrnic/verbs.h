@@ -72,6 +72,7 @@ struct vl_cq;
 struct vl_srq;
 struct vl_qp;
 struct vl_mr;
+struct vl_mw;
 
 /* ---- RNIC ------------------------------------------------------------------------------------ */
 
@@ -126,17 +127,18 @@ VL_API int vl_query_link(struct vl_rnic* rnic, int* up);
 /* Queue pairs reach only memory regions of their own domain. */
 VL_API struct vl_pd* vl_allocate_pd(struct vl_rnic* rnic);
 
-/* EBUSY: a queue pair, a shared receive queue or a memory region is in it. */
+/* EBUSY: a queue pair, a shared receive queue, a memory region or a memory window is in it. */
 VL_API int vl_deallocate_pd(struct vl_pd* pd);
 
 /* ---- Memory region --------------------------------------------------------------------------- */
 
 /* Rights on a region. Reading it on behalf of its owner is always allowed. */
 enum vl_access {
-  VL_ACCESS_LOCAL_WRITE = 1 << 0,  /* receives and own PULLs may be placed in it */
-  VL_ACCESS_REMOTE_WRITE = 1 << 1, /* peers may PUSH into it */
-  VL_ACCESS_REMOTE_READ = 1 << 2,  /* peers may PULL from it */
-  VL_ACCESS_REMOTE_ATOMIC = 1 << 3 /* peers may do atomics in it */
+  VL_ACCESS_LOCAL_WRITE = 1 << 0,   /* receives and own PULLs may be placed in it */
+  VL_ACCESS_REMOTE_WRITE = 1 << 1,  /* peers may PUSH into it */
+  VL_ACCESS_REMOTE_READ = 1 << 2,   /* peers may PULL from it */
+  VL_ACCESS_REMOTE_ATOMIC = 1 << 3, /* peers may do atomics in it */
+  VL_ACCESS_MW_BIND = 1 << 4        /* memory windows may be bound to it */
 };
 
 /*
@@ -182,6 +184,29 @@ VL_API uint32_t vl_mr_stag(const struct vl_mr* mr);
  * first byte. Without CAP_SYS_ADMIN all entries read as zero.
  */
 VL_API int vl_get_pbl(struct vl_mr* mr, uint64_t* entries, uint32_t* pages, uint32_t* page_shift);
+
+/* ---- Memory window --------------------------------------------------------------------------- */
+
+/*
+ * A memory window, type 2B of the verbs: a part of a region for one peer, for a while, without a
+ * system call. It is nothing until a work request VL_OP_BIND_MW binds it to bytes of a region of
+ * its domain; then the peer of that queue pair, of VL_SERVICE_RC or VL_SERVICE_UC, and nobody else,
+ * may access these bytes by the STag of that bind, with the rights of it. It is ended by
+ * VL_OP_LOCAL_INVALIDATE, on any queue pair of its domain, or by VL_OP_SEND_INVALIDATE of that
+ * peer; then it may be bound again. What it was bound to ends it, too: the region that is
+ * invalidated, reallocated or deallocated, and the queue pair that goes to RESET or is destroyed;
+ * before it is bound again it is to be invalidated all the same. ENOSPC: no STag left.
+ *
+ * Atomics by a window need firmware, as all do: with "sim:PATH" only a region with
+ * VL_ACCESS_REMOTE_ATOMIC, or a message channel, loads it.
+ */
+VL_API struct vl_mw* vl_allocate_mw(struct vl_pd* pd);
+
+/* After the return nobody reaches anything by it, whatever it was bound to. */
+VL_API int vl_deallocate_mw(struct vl_mw* mw);
+
+/* Steering tag, for the first bind; each bind names the key, its low byte, anew. */
+VL_API uint32_t vl_mw_stag(const struct vl_mw* mw);
 
 /* ---- Completion channel ---------------------------------------------------------------------- */
 
@@ -261,7 +286,7 @@ enum vl_wc_status VL_ANY_NUMBER {
   VL_WC_RETRY_EXC_ERR,     /* the peer did not answer */
   VL_WC_GENERAL_ERR,       /* the device gave a status that this library does not know */
   VL_WC_RNR_RETRY_EXC_ERR, /* the message found no receive at the peer, rnr_retry times over */
-  VL_WC_MW_BIND_ERR        /* a memory window could not be bound */
+  VL_WC_MW_BIND_ERR        /* a memory window could not be bound: see VL_OP_BIND_MW */
 };
 
 enum vl_wc_opcode VL_ANY_NUMBER {
@@ -624,11 +649,14 @@ enum vl_wr_opcode VL_ANY_NUMBER {
                             to the local elements, which need VL_ACCESS_LOCAL_WRITE */
   VL_OP_LOCAL_INVALIDATE, /* invalidates the own STag invalidate_stag when all before it has ended;
                              no elements */
-  VL_OP_FETCH_ADD,   /* atomic (RFC 7306, 5): atomic_data is added to the 8 bytes, a number of the
-                        peer, at remote_stag, remote_address, which is a multiple of 8; what was there
-                        before comes to the one local element of 8 bytes. Needs firmware at the peer,
-                        and VL_ACCESS_REMOTE_ATOMIC */
-  VL_OP_COMPARE_SWAP /* likewise; atomic_data takes its place if it was atomic_compare */
+  VL_OP_FETCH_ADD,    /* atomic (RFC 7306, 5): atomic_data is added to the 8 bytes, a number of the
+                         peer, at remote_stag, remote_address, which is a multiple of 8; what was there
+                         before comes to the one local element of 8 bytes. Needs firmware at the peer,
+                         and VL_ACCESS_REMOTE_ATOMIC */
+  VL_OP_COMPARE_SWAP, /* likewise; atomic_data takes its place if it was atomic_compare */
+  VL_OP_BIND_MW = 11  /* binds a memory window as `bind` says, when all before it has ended; no
+                         elements. VL_WC_MW_BIND_ERR: it is bound, of another domain, or none; the
+                         region is of another domain, lacks a right (see vl_mw_bind) or bytes */
 };
 
 enum vl_send_flags {
@@ -648,6 +676,16 @@ struct vl_destination {
 };
 #define VL_NODE_GROUP 0xffffffff
 
+/* What a memory window is to be, see vl_allocate_mw. */
+struct vl_mw_bind {
+  uint32_t stag;        /* of the window; its low byte, the key, may be any, best a new one */
+  uint32_t region_stag; /* of a region with VL_ACCESS_MW_BIND, in the same domain */
+  uint64_t address;     /* of the first byte, in the region as in the window */
+  uint64_t length;      /* at least 1 */
+  int access;           /* of VL_ACCESS_* those of peers, REMOTE_*; to write, and to do atomics, the
+                           region needs VL_ACCESS_LOCAL_WRITE, and no right of peers itself */
+};
+
 struct vl_send_wr {
   uint64_t wr_id; /* the caller's; comes back in vl_wc */
   const struct vl_send_wr* next;
@@ -662,6 +700,7 @@ struct vl_send_wr {
   uint64_t atomic_data;     /* FETCH_ADD, COMPARE_SWAP */
   uint64_t atomic_compare;  /* COMPARE_SWAP */
   struct vl_destination ud; /* SEND, SEND_IMM on a queue pair of VL_SERVICE_UD */
+  struct vl_mw_bind bind;   /* BIND_MW */
 };
 
 struct vl_recv_wr {
@@ -681,7 +720,8 @@ struct vl_recv_wr {
  * that do not fit it, an opcode that the service does not carry, num_sge, more than 2 GiB (of
  * VL_SERVICE_UD the mtu), a destination that does not exist, or inline
  * more than max_inline bytes in all, a PULL or an atomic that needs more than max_reads_out, an
- * atomic without one element of 8 bytes, or the queue pair is in a state before VL_QPS_RTS. EBUSY:
+ * atomic without one element of 8 bytes, a bind of no bytes, of bytes beyond 2^64 or with a right
+ * that is none of peers', or the queue pair is in a state before VL_QPS_RTS. EBUSY:
  * it has remote windows (exrnic/ntb.h).
  *
  * Slots are given back when a completion is polled. So at least one work request in each

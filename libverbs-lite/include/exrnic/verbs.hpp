@@ -63,6 +63,7 @@ struct VlDelete {
   void operator()(vl_srq* srq) const { vl_destroy_srq(srq); }
   void operator()(vl_qp* qp) const { vl_destroy_qp(qp); }
   void operator()(vl_mr* mr) const { vl_deallocate_mr(mr); }
+  void operator()(vl_mw* mw) const { vl_deallocate_mw(mw); }
   void operator()(vl_message_channel* channel) const { vl_destroy_message_channel(channel); }
   void operator()(vl_window* window) const { vl_unmap_window(window); }
   void operator()(vl_port* port) const { vl_close_port(port); }
@@ -109,6 +110,7 @@ inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) { return CreateQp(
 inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int access) {
   return Own(vl_allocate_mr(pd, address, length, access), "vl_allocate_mr");
 }
+inline Owned<vl_mw> AllocateMw(vl_pd* pd) { return Own(vl_allocate_mw(pd), "vl_allocate_mw"); }
 inline Owned<vl_message_channel> CreateMessageChannel(vl_rnic* rnic,
                                                       const vl_message_channel_attr& attr) {
   return Own(vl_create_message_channel(rnic, &attr), "vl_create_message_channel");

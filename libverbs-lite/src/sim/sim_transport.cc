@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <new>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -256,6 +257,21 @@ class SimTransport : public Transport {
   int DeregisterMr(uint32_t stag) override {
     return Destroy(EXRNIC_MBOX_OP_INVALIDATE_MR, stag, &mrs_, &stags_);
   }
+  int AllocateMw(uint32_t pd, uint32_t* stag) override {
+    return Guard([&] {
+      Taken number(&stags_);
+      exrnic_mbox_register_mr in = {};
+      in.stag = number.value();
+      in.pd = pd;
+      in.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+      mailbox_.Set(EXRNIC_MBOX_OP_REGISTER_MR, in);
+      mws_.insert(number.value());
+      *stag = number.Keep();
+    });
+  }
+  int DeallocateMw(uint32_t stag) override {
+    return Destroy(EXRNIC_MBOX_OP_INVALIDATE_MR, stag, &mws_, &stags_);
+  }
 
   int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
     const auto mr = mrs_.find(stag);
@@ -405,6 +421,7 @@ class SimTransport : public Transport {
   std::map<uint32_t, SimRing> srqs_;
   std::map<uint32_t, QpRings> qps_;
   std::map<uint32_t, Mr> mrs_;
+  std::set<uint32_t> mws_;
   std::unique_ptr<SimMessageChannel> message_channel_;
 };
 

@@ -273,6 +273,9 @@ class Transport {
   // Gives the region another STag. With EIO and ETIMEDOUT it is gone, else as it was.
   virtual int ReregisterMr(const MrChange& change, uint32_t* stag) = 0;
   virtual int DeregisterMr(uint32_t stag) = 0;
+  // stag: with its first key, which names it to the end.
+  virtual int AllocateMw(uint32_t pd, uint32_t* stag) = 0;
+  virtual int DeallocateMw(uint32_t stag) = 0;
   // As vl_get_pbl.
   virtual int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) = 0;
 

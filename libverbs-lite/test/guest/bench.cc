@@ -69,12 +69,27 @@ std::vector<std::string> Bench::TakeFailures() {
 
 std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
-  for (const std::vector<GuestCheck>& some :
-       {SeccompChecks(),  RegionChecks(),      NtbChecks(),          MessageChannelChecks(),
-        GatherChecks(),   MessageChecks(),     DatagramChecks(),     PullChecks(),
-        AtomicChecks(),   SrqChecks(),         NotifyChecks(),       ResizeChecks(),
-        EventChecks(),    RemoteErrorChecks(), MessageErrorChecks(), LocalErrorChecks(),
-        DoorbellChecks(), DestroyChecks(),     ProcessChecks(),      KillChecks()}) {
+  for (const std::vector<GuestCheck>& some : {SeccompChecks(),
+                                              RegionChecks(),
+                                              MemoryWindowChecks(),
+                                              NtbChecks(),
+                                              MessageChannelChecks(),
+                                              GatherChecks(),
+                                              MessageChecks(),
+                                              DatagramChecks(),
+                                              PullChecks(),
+                                              AtomicChecks(),
+                                              SrqChecks(),
+                                              NotifyChecks(),
+                                              ResizeChecks(),
+                                              EventChecks(),
+                                              RemoteErrorChecks(),
+                                              MessageErrorChecks(),
+                                              LocalErrorChecks(),
+                                              DoorbellChecks(),
+                                              DestroyChecks(),
+                                              ProcessChecks(),
+                                              KillChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

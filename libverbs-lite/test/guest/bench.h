@@ -78,6 +78,7 @@ std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
 std::vector<GuestCheck> KillChecks();
 std::vector<GuestCheck> RegionChecks();
+std::vector<GuestCheck> MemoryWindowChecks();
 std::vector<GuestCheck> NtbChecks();
 std::vector<GuestCheck> MessageChannelChecks();
 
