@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/memory_window.h"
 #include "tests/support/ntb.h"
 #include "tests/support/pio.h"
 #include "tests/support/storm.h"
@@ -27,11 +28,15 @@ class Intruder {
   static constexpr uint32_t kCqn = 9;
   static constexpr uint32_t kQpn = 33;
   static constexpr uint32_t kStag = 0x000555'03;
+  static constexpr uint32_t kWindowIndex = 0x000556;
 
   explicit Intruder(RnicDriver& rnic)
       : rnic_(rnic),
-        region_(rnic.create_region(kStag, kPd, kSinkBase, kLength,
-                                   EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE)) {}
+        region_(rnic.create_region(
+            kStag, kPd, kSinkBase, kLength,
+            EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_MW_BIND)) {
+    create_memory_window(rnic, kWindowIndex, kPd);
+  }
 
   void open(unsigned peer) {
     cq_ = rnic_.create_cq(kCqn, kPage, 4);
@@ -93,13 +98,24 @@ class Intruder {
     }
     if (garbage.one_in(2))
       wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_BIND_MW));
+    if (garbage.one_in(8))
+      wqe = bind_of({window(garbage), tag(garbage), kSinkBase + garbage.below(100),
+                     1 + garbage.below(kLength), static_cast<uint32_t>(garbage.below(8)) << 1});
+    if (wqe.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE && garbage.one_in(2))
+      wqe.imm_data = window(garbage);
     if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
     if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
     return wqe;
   }
 
+  // With one of few keys.
+  static uint32_t window(Garbage& garbage) {
+    return kWindowIndex << EXRNIC_STAG_INDEX_SHIFT | static_cast<uint32_t>(garbage.below(4));
+  }
+
   static uint32_t tag(Garbage& garbage) {
-    return garbage.one_of(std::vector<uint32_t>{kStag, kSinkStag, kSourceStag, Nodes::kSecretStag,
+    return garbage.one_of(std::vector<uint32_t>{kStag, window(garbage), kSinkStag, kSourceStag,
+                                                Nodes::kSecretStag,
                                                 static_cast<uint32_t>(garbage.any())});
   }
 
