@@ -101,6 +101,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   if (!BeginCall({{"rnic", rnic}, {"attr", attr}})) return -1;
   const exrnic::DeviceInfo& info = rnic->info;
   attr->node_id = info.node_id;
+  attr->max_node = info.max_node;
   attr->mtu = info.mtu;
   attr->max_qp = info.max_qp;
   attr->max_cq = info.max_cq;

@@ -12,16 +12,21 @@ import dataclasses
 class Program:
     """`commands`: of node 0 and of node 1, None if that one has nothing to do; a single text is for both.
     `expected`: regular expressions, each of which the output of every node with a command has to match
-    somewhere. The status has to be 0. `seconds`: the time limit of each command."""
+    somewhere; `of_client`: likewise, of node 1 alone. The status has to be 0. `seconds`: the time limit of each
+    command."""
 
     name: str
     commands: tuple | str
     expected: tuple = ()
     seconds: float = 60
     settle: float = 0
+    of_client: tuple = ()
 
     def command(self, node):
         return self.commands if isinstance(self.commands, str) else self.commands[node]
+
+    def patterns(self, node):
+        return self.expected + (self.of_client if node == 1 else ())
 
 
 UCX = "UCX_NET_DEVICES=exrnic_0:1"
@@ -29,7 +34,7 @@ UCX = "UCX_NET_DEVICES=exrnic_0:1"
 
 def pair(name, command, expected):
     """Node 0 waits for node 1, which is told of it by the last argument."""
-    return Program(name, (command, f"{command} {{peer}}"), (expected,), settle=2)
+    return Program(name, (command, f"{command} {{peer}}"), settle=2, of_client=(expected,))
 
 
 PROGRAMS = (
@@ -51,7 +56,7 @@ PROGRAMS = (
     Program("ibv_devinfo", "ibv_devinfo -v", ("PORT_ACTIVE", r"GID\[ *1\]:.*RoCE v2")),
     Program("exrnic-verbs-test", "exrnic-verbs-test exrnic_0 1", ("^ok +threads do not",), 120),
     *(pair(f"ibv_{kind}_pingpong {options}".strip(), f"ibv_{kind}_pingpong -g 1 -n 200 {options}", "iters in")
-      for kind, options in (("rc", ""), ("rc", "-e -t"), ("uc", ""), ("ud", "-s 1024"), ("srq", "-q 4"))),
+      for kind, options in (("rc", ""), ("rc", "-e"), ("rc", "-t"), ("uc", ""), ("ud", "-s 1024"), ("srq", "-q 4"))),
     *(pair(f"{program} {options}".strip(), f"{program} -F -n 100 {options or '-x 1'}", r"^ *\d+ +100 ")
       for options in ("", "-R")
       for program in ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat",
@@ -63,14 +68,18 @@ PROGRAMS = (
     Program("udaddy", ("udaddy -C 4", "udaddy -C 4 -s {peer}"), ("return status 0",), settle=2),
     Program("mckey", ("mckey -m 239.1.2.3 -b 10.101.0.0 -C 4", "mckey -m 239.1.2.3 -b 10.101.0.1 -C 4 -s"),
             ("data transfers complete",), settle=3),
-    Program("qperf RC", ("timeout 40 qperf; test $? = 124",
+    Program("qperf RC", ("timeout 20 qperf; test $? = 124",
                          "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), settle=2),
     Program("fi_pingpong", ("fi_pingpong -p verbs -e msg -I 50", "fi_pingpong -p verbs -e msg -I 50 {peer}"),
             (r"64 +50 ",), settle=2),
     *(Program(f"ucx_perftest {kind}",
               (f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10",
                f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10 {{peer}}"), settle=2)
-      for kind in ("rc_verbs", "ud_verbs")),
+      for kind in ("rc_v", "ud_v")),
+    # Kernel users: a disk in the memory of node 0.
+    Program("nvmet-rdma", ("sh /opt/world/nvme_over_rdma.sh target {node}", None)),
+    Program("nvme-rdma", (None, "sh /opt/world/nvme_over_rdma.sh host {peer}"), ("err= 0",), 120),
+    Program("nvmet-rdma ends", ("sh /opt/world/nvme_over_rdma.sh end", None)),
     # The RNIC, by the library of this project.
     Program("exrnic-push", "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,4096,1048576 --ops 8",
             (r'"size":1048576,.*"verified":8,',), 180),

@@ -27,11 +27,16 @@ class Verdict(unittest.TestCase):
 
     def test_a_program_is_good_if_its_status_and_all_of_its_output_are(self):
         program = programs.Program("x", "true", ("^first$", r"^second \d$"))
-        self.assertEqual(world_test.problem(program, _GOOD), "")
+        self.assertEqual(world_test.problem(program, _GOOD, 0), "")
         for change, because in (({"status": 3}, "status 3"), ({"status": None}, "took more than 60 s"),
                                 ({"output": "first\n"}, r"nothing in its output is like '^second \d$'")):
-            self.assertEqual(world_test.problem(program, {**_GOOD, **change}), because)
-        self.assertEqual(world_test.problem(program, None), "was not run")
+            self.assertEqual(world_test.problem(program, {**_GOOD, **change}, 0), because)
+        self.assertEqual(world_test.problem(program, None, 0), "was not run")
+
+    def test_what_the_client_alone_prints_is_asked_of_no_other(self):
+        program = programs.Program("x", "true", ("first",), of_client=("third",))
+        self.assertEqual(world_test.problem(program, _GOOD, 0), "")
+        self.assertEqual(world_test.problem(program, _GOOD, 1), "nothing in its output is like 'third'")
 
     def test_only_nodes_with_a_command_count_and_a_failure_shows_the_last_lines(self):
         program = programs.Program("x", (None, "run it"))

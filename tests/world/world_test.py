@@ -45,7 +45,7 @@ def results():
     return found
 
 
-def problem(program, result):
+def problem(program, result, node):
     """What is wrong with it; "": nothing."""
     if result is None:
         return "was not run"
@@ -53,7 +53,7 @@ def problem(program, result):
         return f"took more than {program.seconds:g} s"
     if result["status"] != 0:
         return f"status {result['status']}"
-    for expected in program.expected:
+    for expected in program.patterns(node):
         if not re.search(expected, result["output"], re.MULTILINE):
             return f"nothing in its output is like '{expected}'"
     return ""
@@ -62,7 +62,7 @@ def problem(program, result):
 def judge(program, found):
     """Prints the row; returns how many nodes have failed."""
     nodes = [node for node in range(_NODES) if program.command(node) is not None]
-    told = {node: problem(program, found.get((node, program.name))) for node in nodes}
+    told = {node: problem(program, found.get((node, program.name)), node) for node in nodes}
     seconds = max((found[node, program.name]["seconds"] for node in nodes if (node, program.name) in found), default=0)
     print(f"{program.name:<24}{seconds:6.1f} s  {'FAILED' if any(told.values()) else 'ok'}")
     for node, text in told.items():

@@ -93,6 +93,7 @@ struct vl_rnic_attr {
   uint8_t mac[6];
   uint16_t pkeys[VL_PKEYS]; /* P_Keys of the node when it was opened, see VL_SERVICE_UD */
   uint64_t max_window; /* bytes of the longest remote window (exrnic/ntb.h), a board's choice */
+  uint32_t max_node;   /* nodes that it can talk to have numbers below */
 };
 
 /*

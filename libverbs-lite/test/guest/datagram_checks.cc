@@ -98,7 +98,7 @@ void ReceiveDatagrams(Bench* bench) {
 void RefuseDatagrams(Bench* bench) {
   Side side(*bench);
   Datagrams end(&side, bench);
-  const uint32_t mtu = QueryRnic(side.rnic.get()).mtu;
+  const vl_rnic_attr rnic = QueryRnic(side.rnic.get());
   const auto refused = [&](Work work, const std::string& what) {
     work.wr.sg_list = work.list.data();
     work.wr.num_sge = static_cast<int>(work.list.size());
@@ -109,9 +109,9 @@ void RefuseDatagrams(Bench* bench) {
        {VL_OP_PUSH, VL_OP_PUSH_IMM, VL_OP_PULL, VL_OP_FETCH_ADD, VL_OP_SEND_INVALIDATE}) {
     refused(end.To(opcode, 0, end.Other(), 8), "opcode " + std::to_string(opcode));
   }
-  refused(end.To(VL_OP_SEND, 0, end.Other(), mtu + 1), "more than the mtu");
+  refused(end.To(VL_OP_SEND, 0, end.Other(), rnic.mtu + 1), "more than the mtu");
   refused(end.To(VL_OP_SEND, 0, {EXRNIC_MAX_NODE, 1, kQkey}), "to no node");
-  refused(end.To(VL_OP_SEND, 0, {EXRNIC_MAX_NODE - 1, 1, kQkey}), "to one that this RNIC has not");
+  refused(end.To(VL_OP_SEND, 0, {rnic.max_node, 1, kQkey}), "to one that this RNIC has not");
   refused(end.To(VL_OP_SEND, 0, {end.other().node, EXRNIC_MAX_QP, kQkey}), "to no queue pair");
   refused(end.To(VL_OP_SEND, 0, {VL_NODE_GROUP, VL_MAX_GROUP + 1, kQkey}), "to no group");
   bench->Expect(vl_attach_mcast(end.qp(), VL_MAX_GROUP + 1) == -1 && errno == EINVAL, "no group");
