@@ -47,9 +47,9 @@ static int exrnic_ib_cq_kernel_ring(struct exrnic_ib_cq *cq, u32 entries, u32 *l
 }
 
 int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			struct exrnic_ib_cq_caller *caller)
+			struct exrnic_ib_caller *caller)
 {
-	struct ib_udata *udata = EXRNIC_IB_CQ_UDATA(caller);
+	struct ib_udata *udata = EXRNIC_IB_UDATA(caller);
 	struct exrnic_device *edev = exrnic_ib_edev(ibcq->device);
 	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
 	struct exrnic_cq_attr core = {
@@ -100,7 +100,7 @@ int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /* A process's: nobody resizes one within the kernel. */
-int exrnic_ib_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
+int exrnic_ib_resize_cq(struct ib_cq *ibcq, exrnic_ib_entries entries, struct ib_udata *udata)
 {
 	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
 	struct exrnic_ib_resize_cq_resp answer = {};

@@ -190,9 +190,9 @@ u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata);
 /* ---- cq.c */
 
 int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			struct exrnic_ib_cq_caller *caller);
+			struct exrnic_ib_caller *caller);
 int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int exrnic_ib_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata);
+int exrnic_ib_resize_cq(struct ib_cq *ibcq, exrnic_ib_entries entries, struct ib_udata *udata);
 int exrnic_ib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int exrnic_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs);
@@ -225,6 +225,8 @@ int exrnic_ib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr, c
 struct ib_mr *exrnic_ib_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *exrnic_ib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access,
 				    EXRNIC_IB_DMAH struct ib_udata *udata);
+struct ib_mr *exrnic_ib_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length, u64 virt, int fd, int access,
+					   EXRNIC_IB_DMAH struct exrnic_ib_caller *caller);
 struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 virt, int access,
 				      struct ib_pd *ibpd, struct ib_udata *udata);
 struct ib_mr *exrnic_ib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 most_pages);

@@ -62,9 +62,10 @@ static const struct ib_device_ops exrnic_ib_ops = {
 	.query_qp = exrnic_ib_query_qp,
 	.query_srq = exrnic_ib_query_srq,
 	.reg_user_mr = exrnic_ib_reg_user_mr,
+	.reg_user_mr_dmabuf = exrnic_ib_reg_user_mr_dmabuf,
 	.req_notify_cq = exrnic_ib_req_notify_cq,
 	.rereg_user_mr = exrnic_ib_rereg_user_mr,
-	.resize_cq = exrnic_ib_resize_cq,
+	EXRNIC_IB_USER_CQ_OPS(exrnic_ib_create_cq, exrnic_ib_resize_cq),
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, exrnic_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, exrnic_ib_cq, ibcq),

@@ -12,7 +12,7 @@ int exrnic_ib_memory_pin(struct ib_device *ibdev, struct exrnic_ib_memory *memor
 
 	if (!PAGE_ALIGNED(address))
 		return -EINVAL;
-	umem = ib_umem_get(ibdev, address, PAGE_ALIGN(bytes), access);
+	umem = exrnic_ib_umem_get(ibdev, address, PAGE_ALIGN(bytes), access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	err = exrnic_pbl_build(exrnic_ib_edev(ibdev), &memory->pbl, &umem->sgt_append.sgt, address,

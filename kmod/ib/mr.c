@@ -89,41 +89,64 @@ struct ib_mr *exrnic_ib_get_dma_mr(struct ib_pd *ibpd, int access)
 	return exrnic_ib_mr_publish(mr, 0, bytes, rights);
 }
 
-static struct ib_mr *exrnic_ib_pin_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access)
+static int exrnic_ib_mr_check(u64 start, u64 virt, int access)
+{
+	u32 rights;
+
+	return (start ^ virt) & ~PAGE_MASK ? -EINVAL : exrnic_ib_access(access, &rights);
+}
+
+/* On memory that a process has given, and gets back if this fails. The rights have been checked. */
+static struct ib_mr *exrnic_ib_mr_of(struct ib_pd *ibpd, struct ib_umem *umem, u64 virt, int access)
 {
 	struct exrnic_ib_mr *mr;
 	u32 rights;
-	int err = exrnic_ib_access(access, &rights);
+	int err;
+
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = exrnic_ib_mr_alloc(ibpd);
+	if (IS_ERR(mr)) {
+		ib_umem_release(umem);
+		return ERR_CAST(mr);
+	}
+	exrnic_ib_access(access, &rights);
+	mr->access = access;
+	mr->memory.umem = umem;
+	err = exrnic_pbl_build(exrnic_ib_edev(ibpd->device), &mr->memory.pbl, &umem->sgt_append.sgt, virt,
+			       umem->length, true);
+	if (!err)
+		return exrnic_ib_mr_publish(mr, virt, umem->length, rights);
+	exrnic_ib_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+static struct ib_mr *exrnic_ib_pin_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access)
+{
+	int err = exrnic_ib_mr_check(start, virt, access);
 
 	if (err)
 		return ERR_PTR(err);
-	if ((start ^ virt) & ~PAGE_MASK)
-		return ERR_PTR(-EINVAL);
-	mr = exrnic_ib_mr_alloc(ibpd);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	mr->access = access;
-	mr->memory.umem = ib_umem_get(ibpd->device, start, length, access);
-	if (IS_ERR(mr->memory.umem)) {
-		err = PTR_ERR(mr->memory.umem);
-		mr->memory.umem = NULL;
-		goto err_mr;
-	}
-	err = exrnic_pbl_build(exrnic_ib_edev(ibpd->device), &mr->memory.pbl, &mr->memory.umem->sgt_append.sgt,
-			       virt, length, true);
-	if (err)
-		goto err_mr;
-	return exrnic_ib_mr_publish(mr, virt, length, rights);
-
-err_mr:
-	exrnic_ib_mr_free(mr);
-	return ERR_PTR(err);
+	return exrnic_ib_mr_of(ibpd, exrnic_ib_umem_get(ibpd->device, start, length, access), virt, access);
 }
 
 struct ib_mr *exrnic_ib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access,
 				    EXRNIC_IB_DMAH struct ib_udata *udata)
 {
 	return exrnic_ib_pin_mr(ibpd, start, length, virt, access);
+}
+
+/* It stays where it is: the device cannot be told that it moves. */
+struct ib_mr *exrnic_ib_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length, u64 virt, int fd, int access,
+					   EXRNIC_IB_DMAH struct exrnic_ib_caller *caller)
+{
+	struct ib_umem_dmabuf *dmabuf;
+	int err = exrnic_ib_mr_check(offset, virt, access);
+
+	if (err)
+		return ERR_PTR(err);
+	dmabuf = ib_umem_dmabuf_get_pinned(ibpd->device, offset, length, fd, access);
+	return exrnic_ib_mr_of(ibpd, IS_ERR(dmabuf) ? ERR_CAST(dmabuf) : &dmabuf->umem, virt, access);
 }
 
 static int exrnic_ib_access_of(const struct exrnic_ib_mr *mr, int flags, int access)
@@ -141,6 +164,8 @@ struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, 
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!mr->memory.umem)
 		return ERR_PTR(-EINVAL);
+	if (mr->memory.umem->is_dmabuf && !(flags & IB_MR_REREG_TRANS))
+		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = mr->memory.umem->address;
 		length = mr->memory.umem->length;

@@ -9,13 +9,21 @@
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/arp.h>
-#include <net/ipv6_stubs.h>
+#include <net/ndisc.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pack.h>
 
 #include "ib.h"
+
+/* Newer kernels have no stubs: IPv6 is no module there. */
+#if __has_include(<net/ipv6_stubs.h>)
+#include <net/ipv6_stubs.h>
+#define EXRNIC_IB_ND_TABLE	ipv6_stub->nd_tbl
+#else
+#define EXRNIC_IB_ND_TABLE	(&nd_tbl)
+#endif
 
 /* A buffer that is mapped for the device. The kernel maps all of its memory here. */
 static void *exrnic_ib_cpu_address(struct device *dev, dma_addr_t bus)
@@ -55,7 +63,7 @@ static bool exrnic_ib_gid_is(const union ib_gid *gid, struct net_device *netdev,
 		return true;
 	if (ipv6_addr_v4mapped(address))
 		return exrnic_ib_neighbour_is(&arp_tbl, &address->s6_addr32[3], netdev, mac);
-	return !IS_ENABLED(CONFIG_IPV6) || exrnic_ib_neighbour_is(ipv6_stub->nd_tbl, address, netdev, mac);
+	return !IS_ENABLED(CONFIG_IPV6) || exrnic_ib_neighbour_is(EXRNIC_IB_ND_TABLE, address, netdev, mac);
 }
 
 /* The GID in a GRH, or in the IPv4 header at its end. */

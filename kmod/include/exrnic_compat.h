@@ -100,18 +100,32 @@ static inline void exrnic_vm_flags_change(struct vm_area_struct *vma, unsigned l
 #endif
 }
 
-/* The RDMA subsystem's: what a completion queue, and a region, is asked for with. */
+/* The RDMA subsystem's: what completion queues and regions of a dma-buf, and what regions, are asked for with. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-#define exrnic_ib_cq_caller	ib_udata
-#define EXRNIC_IB_CQ_UDATA(caller)	(caller)
+#define exrnic_ib_caller	ib_udata
+#define EXRNIC_IB_UDATA(caller)	(caller)
 #else
-#define exrnic_ib_cq_caller	uverbs_attr_bundle
-#define EXRNIC_IB_CQ_UDATA(caller)	((caller) ? &(caller)->driver_udata : NULL)
+#define exrnic_ib_caller	uverbs_attr_bundle
+#define EXRNIC_IB_UDATA(caller)	((caller) ? &(caller)->driver_udata : NULL)
 #endif
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define EXRNIC_IB_DMAH
 #else
 #define EXRNIC_IB_DMAH		struct ib_dmah *dmah,
+#endif
+
+#ifdef EXRNIC_HAS_UMEM_GET_VA
+#define exrnic_ib_umem_get ib_umem_get_va
+#else
+#define exrnic_ib_umem_get ib_umem_get
+#endif
+/* The operations on completion queues of processes. */
+#ifdef EXRNIC_HAS_USER_CQ
+typedef unsigned int exrnic_ib_entries;
+#define EXRNIC_IB_USER_CQ_OPS(create, resize) .create_user_cq = create, .resize_user_cq = resize
+#else
+typedef int exrnic_ib_entries;
+#define EXRNIC_IB_USER_CQ_OPS(create, resize) .resize_cq = resize
 #endif
 
 #endif
