@@ -541,7 +541,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, flags) == 14);
 EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 12  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 13  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -1077,7 +1077,7 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 6  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 7  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
 #define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
 #define EXRNIC_FW_DIRECT_WORDS 32  // Words of the operands of a direct command

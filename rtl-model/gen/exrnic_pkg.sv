@@ -325,7 +325,7 @@ package exrnic_pkg;
   localparam int unsigned EQE_BYTES = 16;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'hc;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'hd;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -733,7 +733,7 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h6;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h7;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
   localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
   localparam int unsigned FW_DIRECT_WORDS = 32'h20;  // Words of the operands of a direct command

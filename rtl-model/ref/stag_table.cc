@@ -67,7 +67,8 @@ Verdict invalidate(State& state, const Access& access) {
   const Verdict owner = check_owner(state, access);
   if (owner != Verdict::kOk) return owner;
   Region& region = state.regions[stag_index(access.stag)];
-  if (access.rights != 0 && (region.access & access.rights) == 0) return Verdict::kAccess;
+  const bool granted = is_window(region) || (region.access & access.rights) != 0;
+  if (access.rights != 0 && !granted) return Verdict::kAccess;
   region.invalidated = true;
   return Verdict::kOk;
 }

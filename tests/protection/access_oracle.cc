@@ -67,7 +67,7 @@ unsigned AccessOracle::reasons_not_to_invalidate(uint32_t stag, uint32_t domain,
   if (region == nullptr) return kNoSuchStag;
   const bool other = region->binding && !is_bound_to(*region->binding, qp);
   return (region->domain != domain || other ? unsigned{kOtherDomain} : 0) |
-         ((region->rights & kRemoteRights) == 0 ? unsigned{kNoRight} : 0);
+         (!region->binding && (region->rights & kRemoteRights) == 0 ? unsigned{kNoRight} : 0);
 }
 
 }  // namespace exrnic::testing

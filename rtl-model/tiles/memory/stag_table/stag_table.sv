@@ -248,10 +248,10 @@ module stag_table
   xlate_status_e right_status;
   logic [63:0]   first_page_offset;  // where the region starts in its first page
 
-  // An access needs all of the rights, an invalidation one of them; a registration and a bind give them.
+  // An access needs all of the rights, an invalidation of a region one of them; a registration and a bind give them.
   always_comb begin
     if (becomes_q) right = 1'b1;
-    else if (invalidate_q) right = access_q == '0 || (access_q & mr_q.access) != '0;
+    else if (invalidate_q) right = access_q == '0 || is_window || (access_q & mr_q.access) != '0;
     else right = (access_q & ~mr_q.access) == '0 && (!is_window || for_peer);
   end
   assign stream = mr_q.pd == pd_q && (becomes_q || !is_window || !for_peer || bound_here);
