@@ -5,6 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/moduleparam.h>
+#include <linux/overflow.h>
 
 #include "device.h"
 
@@ -66,7 +67,12 @@ int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl, const s
 		     u64 address, u64 length, bool huge)
 {
 	const u64 last = address + length - 1;
+	u64 end;
 
+	/* Nor may its last page reach the end of all addresses: a process chooses those of its regions. */
+	if (!length || check_add_overflow(address, length, &end) ||
+	    end > U64_MAX - BIT_ULL(EXRNIC_HUGE_PAGE_SHIFT))
+		return -EINVAL;
 	/* The device counts in pages of 4 KiB; the allocator aligns to those, so to lines too. */
 	BUILD_BUG_ON(PAGE_SHIFT != EXRNIC_PAGE_SHIFT);
 	BUILD_BUG_ON(PAGE_SIZE % EXRNIC_PBL_LINE_SIZE);

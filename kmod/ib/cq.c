@@ -4,24 +4,43 @@
 
 #include "ib.h"
 
-static bool exrnic_ib_cq_fired(struct exrnic_cq *cq)
-{
-	struct ib_cq *ibcq = &container_of(cq, struct exrnic_ib_cq, cq)->ibcq;
+/* So often in a jiffy an armed queue of a process is news. */
+#define EXRNIC_IB_CQ_FIRES	16
 
-	ibcq->comp_handler(ibcq, ibcq->cq_context);
-	return true;
+/* A process may arm its queue as often as it likes, and nobody need read what that tells: then its vector pauses. */
+static bool exrnic_ib_cq_is_news(struct exrnic_ib_cq *cq)
+{
+	if (!cq->ibcq.uobject)
+		return true;
+	if (!cq->ibcq.cq_context)
+		return false;
+	if (cq->fired_in != jiffies) {
+		cq->fired_in = jiffies;
+		cq->fired = 0;
+	}
+	return cq->fired++ < EXRNIC_IB_CQ_FIRES;
 }
 
-static void exrnic_ib_cq_overran(struct exrnic_cq *cq)
+static bool exrnic_ib_cq_fired(struct exrnic_cq *core)
 {
-	struct ib_cq *ibcq = &container_of(cq, struct exrnic_ib_cq, cq)->ibcq;
+	struct exrnic_ib_cq *cq = container_of(core, struct exrnic_ib_cq, cq);
+
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return exrnic_ib_cq_is_news(cq);
+}
+
+/* Once of a ring: what is told waits in memory of the kernel. */
+static void exrnic_ib_cq_overran(struct exrnic_cq *core)
+{
+	struct exrnic_ib_cq *cq = container_of(core, struct exrnic_ib_cq, cq);
+	struct ib_cq *ibcq = &cq->ibcq;
 	struct ib_event event = {
 		.device = ibcq->device,
 		.element.cq = ibcq,
 		.event = IB_EVENT_CQ_ERR,
 	};
 
-	if (ibcq->event_handler)
+	if (ibcq->event_handler && !xchg(&cq->overran, true))
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
@@ -65,6 +84,7 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > exrnic_cq_capacity(BIT(EXRNIC_CQ_LOG_MAX)))
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_lock);
 	if (udata)
 		err = exrnic_ib_cq_user_ring(cq, udata, attr->cqe, &core.log_entries);
 	else
@@ -120,15 +140,17 @@ int exrnic_ib_resize_cq(struct ib_cq *ibcq, exrnic_ib_entries entries, struct ib
 				   sizeof(struct exrnic_cqe) << request.log_entries, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
+	mutex_lock(&cq->resize_lock);
 	err = exrnic_cq_resize(exrnic_ib_edev(ibcq->device), &cq->cq, &ring.pbl, request.log_entries,
 			       &answer.producer);
 	if (!err) {
 		swap(ring, cq->ring);
 		ibcq->cqe = exrnic_cq_capacity(BIT(request.log_entries));
-		err = exrnic_ib_tell(udata, &answer, sizeof(answer));
+		WRITE_ONCE(cq->overran, false);
 	}
+	mutex_unlock(&cq->resize_lock);
 	exrnic_ib_memory_free(ibcq->device, &ring);
-	return err;
+	return err ? err : exrnic_ib_tell(udata, &answer, sizeof(answer));
 }
 
 int exrnic_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
@@ -254,47 +276,59 @@ static bool exrnic_ib_translate(struct exrnic_ib_cq *cq, const struct exrnic_cqe
 	if (wc->opcode != IB_WC_RECV)
 		return true;
 	exrnic_ib_receive(wc, cqe);
-	if (exrnic_ib_qp(wc->qp)->buffers && !cqe->status)
-		wc->vendor_err = le16_to_cpu(cqe->wqe_index);
 	if (cqe->flags & EXRNIC_CQE_FLAGS_WRITTEN)
 		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
 	return true;
 }
 
-/* Of the general services; until then vendor_err tells which receive it was. */
-static void exrnic_ib_check_sources(struct ib_wc *wcs, int count)
+/* Of the general services: where the receive lies, in memory that its owner has from now on. */
+static u64 exrnic_ib_buffer_of(const struct ib_wc *wc, const struct exrnic_cqe *cqe)
 {
-	struct exrnic_ib_qp *qp;
-	u32 slot;
-	int i;
+	const struct exrnic_ib_qp *qp = exrnic_ib_qp(wc->qp);
 
-	for (i = 0; i < count; i++) {
-		qp = exrnic_ib_qp(wcs[i].qp);
-		if (!qp->buffers || wcs[i].opcode != IB_WC_RECV || wcs[i].status)
-			continue;
-		slot = exrnic_ring_slot(&qp->rq.path.ring, wcs[i].vendor_err);
-		wcs[i].vendor_err = 0;
-		exrnic_ib_check_source(qp, &wcs[i], qp->buffers[slot]);
-	}
+	if (!qp->buffers || wc->opcode != IB_WC_RECV || wc->status)
+		return 0;
+	return qp->buffers[exrnic_ring_slot(&qp->rq.path.ring, le16_to_cpu(cqe->wqe_index))];
 }
+
+/* Who polls may ask again. */
+#define EXRNIC_IB_POLL_MOST	16
 
 int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
 {
 	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
+	u64 buffers[EXRNIC_IB_POLL_MOST];
 	const struct exrnic_cqe *cqe;
 	unsigned long irq;
-	int taken = 0;
+	int taken = 0, i;
 
+	most = min(most, EXRNIC_IB_POLL_MOST);
 	spin_lock_irqsave(&cq->lock, irq);
 	while (taken < most) {
 		cqe = exrnic_cq_at(&cq->path, cq->path.consumer);
 		if (!cqe)
 			break;
-		taken += exrnic_ib_translate(cq, cqe, &wcs[taken]);
+		if (exrnic_ib_translate(cq, cqe, &wcs[taken])) {
+			buffers[taken] = exrnic_ib_buffer_of(&wcs[taken], cqe);
+			taken++;
+		}
 		cq->path.consumer++;
 	}
 	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(ibcq->device)->user_page, cq->path.num_entries);
 	spin_unlock_irqrestore(&cq->lock, irq);
-	exrnic_ib_check_sources(wcs, taken);
+	/* Their queue pair may be gone from here on. */
+	for (i = 0; i < taken; i++)
+		if (buffers[i])
+			exrnic_ib_check_source(ibcq->device, &wcs[i], buffers[i]);
 	return taken;
+}
+
+void exrnic_ib_cq_drop(struct exrnic_ib_cq *cq, u32 qpn, struct exrnic_shared_queue *shared)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	exrnic_cq_drop(&cq->path, qpn, shared);
+	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(cq->ibcq.device)->user_page, cq->path.num_entries);
+	spin_unlock_irqrestore(&cq->lock, irq);
 }

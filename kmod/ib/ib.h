@@ -3,8 +3,8 @@
  * exrnic_ib.ko: the device as the kernel's RDMA subsystem knows one. Its port looks like RoCE's: addresses are GIDs of the
  * RNIC's network interface, and name nodes by their MAC addresses.
  *
- * Locks: a queue's own, with interrupts off; of a completion queue before those of work queues. What makes and
- * ends objects is kept apart by the RDMA core.
+ * Locks: qps_lock; then a queue's own, with interrupts off, of a completion queue before those of work queues. The RDMA core
+ * keeps apart what makes and ends an object, and not what changes one.
  */
 #ifndef EXRNIC_IB_H
 #define EXRNIC_IB_H
@@ -34,6 +34,7 @@ struct exrnic_ib_device {
 	struct exrnic_device *edev;
 	struct exrnic_identity identity;
 	struct xarray qps;		/* by number: those of kernel users */
+	struct mutex qps_lock;		/* who makes or ends one of these: its number is not another one's before it is out */
 	/* From which kernel users ring doorbells. */
 	u32 page;
 	struct exrnic_user_page user_page;
@@ -64,6 +65,10 @@ struct exrnic_ib_cq {
 	struct ib_cq ibcq;
 	struct exrnic_cq cq;
 	struct exrnic_ib_memory ring;
+	struct mutex resize_lock;
+	bool overran;			/* it has been told, of this ring */
+	unsigned long fired_in;		/* in jiffies; by its vector alone, as the next one */
+	unsigned int fired;
 	/* Of kernel users. */
 	spinlock_t lock;
 	struct exrnic_cq_ring path;
@@ -173,7 +178,7 @@ int exrnic_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
 /* ---- source.c */
 
 /* Of a receive of the general services, whose first element is at that bus address. With interrupts on. */
-void exrnic_ib_check_source(struct exrnic_ib_qp *qp, struct ib_wc *wc, u64 buffer);
+void exrnic_ib_check_source(struct ib_device *ibdev, const struct ib_wc *wc, u64 buffer);
 
 /* ---- context.c */
 
@@ -193,9 +198,10 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			struct exrnic_ib_caller *caller);
 int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int exrnic_ib_resize_cq(struct ib_cq *ibcq, exrnic_ib_entries entries, struct ib_udata *udata);
-int exrnic_ib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int exrnic_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs);
+/* Of a kernel user: as exrnic_cq_drop(). */
+void exrnic_ib_cq_drop(struct exrnic_ib_cq *cq, u32 qpn, struct exrnic_shared_queue *shared);
 
 /* ---- srq.c */
 

@@ -116,6 +116,7 @@ static void exrnic_ib_init(struct exrnic_ib_device *dev, struct device *parent)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	mutex_init(&dev->qps_lock);
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = exrnic_device_limits(dev->edev)->comp_vectors;
@@ -140,6 +141,8 @@ static int exrnic_ib_register(struct exrnic_ib_device *dev, struct device *paren
 		err = ib_register_device(&dev->ibdev, "exrnic_%d", exrnic_device_dma(dev->edev));
 	if (err)
 		exrnic_ib_give_page_back(dev);
+	else
+		exrnic_device_watch(dev->edev);
 	return err;
 }
 
@@ -169,6 +172,7 @@ static void exrnic_ib_end(struct exrnic_client *client)
 	if (!dev)
 		return;
 	face->dev = NULL;
+	exrnic_device_unwatch(dev->edev);
 	ib_unregister_device(&dev->ibdev);
 	exrnic_ib_give_page_back(dev);
 	xa_destroy(&dev->qps);

@@ -166,6 +166,9 @@ struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, 
 		return ERR_PTR(-EINVAL);
 	if (mr->memory.umem->is_dmabuf && !(flags & IB_MR_REREG_TRANS))
 		return ERR_PTR(-EOPNOTSUPP);
+	/* A child has other memory there. */
+	if (mr->memory.umem->owning_mm != current->mm && !(flags & IB_MR_REREG_TRANS))
+		return ERR_PTR(-EFAULT);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = mr->memory.umem->address;
 		length = mr->memory.umem->length;

@@ -227,13 +227,15 @@ int exrnic_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const s
 	struct exrnic_work work;
 	unsigned long irq;
 	bool put = false;
-	int slots, err = 0;
+	int slots, err;
 
 	spin_lock_irqsave(&qp->sq.lock, irq);
-	if (!exrnic_ib_may_send(qp))
+	err = exrnic_device_error(exrnic_ib_edev(ibqp->device));
+	if (!err && !exrnic_ib_may_send(qp))
 		err = -EINVAL;
 	for (; !err && wr; wr = err ? wr : wr->next) {
-		slots = exrnic_ib_build_send(qp, wr, &work);
+		/* What a datagram has in front is written where the next slot has its place. */
+		slots = exrnic_work_queue_has_room(queue, 1) ? exrnic_ib_build_send(qp, wr, &work) : -ENOMEM;
 		if (slots < 0) {
 			err = slots;
 		} else if (!exrnic_work_queue_has_room(queue, slots)) {
@@ -275,10 +277,11 @@ int exrnic_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const s
 	struct exrnic_work work;
 	unsigned long irq;
 	bool put = false;
-	int slots, err = 0;
+	int slots, err;
 
 	spin_lock_irqsave(&qp->rq.lock, irq);
-	if (ibqp->srq || READ_ONCE(qp->state) == IB_QPS_RESET)
+	err = exrnic_device_error(exrnic_ib_edev(ibqp->device));
+	if (!err && (ibqp->srq || READ_ONCE(qp->state) == IB_QPS_RESET))
 		err = -EINVAL;
 	for (; !err && wr; wr = err ? wr : wr->next) {
 		slots = exrnic_ib_build_receive(wr, qp->rq.elements, &work);

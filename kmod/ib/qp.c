@@ -75,6 +75,8 @@ static int exrnic_ib_qp_shape(struct exrnic_ib_qp *qp, const struct ib_qp_cap *c
 		return err;
 	if (ud)
 		qp->sq.inline_bytes = cap->max_inline_data;
+	if (qp->ibqp.srq)
+		return 0;
 	return exrnic_ib_queue_shape(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, 0);
 }
 
@@ -280,6 +282,9 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 		return err;
 	if (init->create_flags)
 		return -EOPNOTSUPP;
+	/* The core sets these behind this, and what is below asks for them. */
+	ibqp->srq = init->srq;
+	ibqp->qp_type = init->qp_type;
 	err = exrnic_ib_qp_shape(qp, &init->cap);
 	if (err)
 		return err;
@@ -289,16 +294,19 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	INIT_LIST_HEAD(&qp->groups);
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
-	/* The core sets it behind this, and what is below asks for it. */
-	ibqp->srq = init->srq;
-	ibqp->qp_type = init->qp_type;
 	qp->qp.failed = exrnic_ib_qp_failed;
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;
 	err = udata ? exrnic_ib_qp_pin_memory(qp, udata) : exrnic_ib_qp_alloc_memory(qp);
 	if (err)
 		return err;
-	err = exrnic_ib_qp_publish(qp, init, udata);
+	if (udata) {
+		err = exrnic_ib_qp_publish(qp, init, udata);
+	} else {
+		mutex_lock(&exrnic_ib_device(ibqp->device)->qps_lock);
+		err = exrnic_ib_qp_publish(qp, init, udata);
+		mutex_unlock(&exrnic_ib_device(ibqp->device)->qps_lock);
+	}
 	if (err)
 		exrnic_ib_qp_free_memory(qp);
 	return err;
@@ -309,16 +317,10 @@ static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 {
 	struct exrnic_ib_cq *send = exrnic_ib_cq(qp->ibqp.send_cq), *recv = exrnic_ib_cq(qp->ibqp.recv_cq);
 	struct exrnic_shared_queue *shared = qp->ibqp.srq ? &exrnic_ib_srq(qp->ibqp.srq)->path : NULL;
-	unsigned long irq;
 
-	spin_lock_irqsave(&send->lock, irq);
-	exrnic_cq_drop(&send->path, qp->qp.qpn, shared);
-	spin_unlock_irqrestore(&send->lock, irq);
-	if (recv != send) {
-		spin_lock_irqsave(&recv->lock, irq);
-		exrnic_cq_drop(&recv->path, qp->qp.qpn, shared);
-		spin_unlock_irqrestore(&recv->lock, irq);
-	}
+	exrnic_ib_cq_drop(send, qp->qp.qpn, shared);
+	if (recv != send)
+		exrnic_ib_cq_drop(recv, qp->qp.qpn, shared);
 	exrnic_work_queue_reset(&qp->sq.path);
 	exrnic_work_queue_reset(&qp->rq.path);
 }
@@ -330,10 +332,14 @@ int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct exrnic_ib_device *dev = exrnic_ib_device(ibqp->device);
 	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
 
-	exrnic_qp_destroy(dev->edev, &qp->qp);
-	if (!ibqp->uobject) {
+	if (ibqp->uobject) {
+		exrnic_qp_destroy(dev->edev, &qp->qp);
+	} else {
+		mutex_lock(&dev->qps_lock);
+		exrnic_qp_destroy(dev->edev, &qp->qp);
 		exrnic_ib_qp_forget(qp);
 		xa_erase_irq(&dev->qps, qp->qp.qpn);
+		mutex_unlock(&dev->qps_lock);
 	}
 	exrnic_ib_qp_unregister_headers(qp);
 	exrnic_ib_qp_free_groups(qp);
@@ -475,10 +481,21 @@ static void exrnic_ib_keep(struct ib_qp_attr *kept, const struct ib_qp_attr *att
 	}
 }
 
+/* A failure may be of the life before a RESET, and told late. */
+static enum ib_qp_state exrnic_ib_current_state(struct exrnic_ib_qp *qp)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	struct exrnic_qp_status status;
+
+	if (state != IB_QPS_ERR || exrnic_qp_query(exrnic_ib_edev(qp->ibqp.device), &qp->qp, &status))
+		return state;
+	return exrnic_ib_state(status.state);
+}
+
 int exrnic_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
-	const enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : READ_ONCE(qp->state);
+	const enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : exrnic_ib_current_state(qp);
 	const enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 	struct exrnic_qp_modify modify = {};
 	int err;
@@ -610,7 +627,9 @@ static int exrnic_ib_group_remove(struct exrnic_ib_qp *qp, u32 group)
 		return 0;
 	list_del(&of->entry);
 	kfree(of);
-	return exrnic_qp_detach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
+	/* What fails here ends with the queue pair, which the RDMA core would keep for ever if it were told. */
+	exrnic_qp_detach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
+	return 0;
 }
 
 /* The core lets nobody attach to a GID twice. */

@@ -256,7 +256,8 @@ struct exrnic_pbl {
  * @length:	in bytes, not 0
  * @huge:	may have pages of 2 MiB, if they fit; rings have pages of 4 KiB
  *
- * The memory stays mapped until the list is freed. -ENOMEM: there is no contiguous memory for the list.
+ * The memory stays mapped until the list is freed. -ENOMEM: there is no contiguous memory for the list. -EINVAL: no bytes, or
+ * some within the last huge page of all addresses.
  */
 int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl, const struct sg_table *sgt,
 		     u64 address, u64 length, bool huge);
