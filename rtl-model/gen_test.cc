@@ -46,7 +46,7 @@ TEST_CASE("a field of a header is its bits as RFCs number them, wherever it lies
 
 TEST_CASE("what is no opcode has no properties, whatever its number") {
   for (const uint64_t value :
-       {uint64_t{0}, uint64_t{11}, uint64_t{127}, uint64_t{255}, ~uint64_t{0}}) {
+       {uint64_t{0}, uint64_t{12}, uint64_t{127}, uint64_t{255}, ~uint64_t{0}}) {
     CAPTURE(value);
     const exrnic_wqe_opcode_properties op = exrnic_of_wqe_opcode(value);
     CHECK_FALSE((op.posted || op.push || op.send || op.pull || op.uc || op.ud));

@@ -60,7 +60,7 @@ class Installed(unittest.TestCase):
             "usr/include/exrnic/exrnic.h", "usr/include/exrnic/exrnic_hw.h"})
         # The kernel says where, and whether it is packed.
         self.assertEqual({re.sub(r"^lib/modules/[^/]+/[a-z]+/(\w+)\.ko(\.[a-z]+)?$", r"\1", name)
-                          for name in modules}, {"exrnic", "exrnic_cdev", "exrnic_eth"})
+                          for name in modules}, {"exrnic", "exrnic_cdev", "exrnic_eth", "exrnic_ib"})
 
     def test_firmware_and_rule_are_whole_and_everybody_may_read_them(self):
         for name, source in (

@@ -16,7 +16,7 @@ constexpr uint32_t kRnrRetryEndless = 7;
 constexpr uint8_t kOpPush = 1, kOpPushImm = 2, kOpSend = 3, kOpSendImm = 4, kOpSendInvalidate = 5,
                   kOpPull = 6, kOpLocalInvalidate = 7, kOpRecv = 128;
 constexpr uint8_t kSignaled = 1, kSolicited = 4, kInline = 8, kAllFlags = 15;
-constexpr uint8_t kCqeImm = 1, kCqeInvalidated = 2, kCqeSolicited = 4;
+constexpr uint8_t kCqeImm = 1, kCqeInvalidated = 2, kCqeSolicited = 4, kCqeWritten = 32;
 constexpr uint32_t kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4;
 constexpr uint32_t kWqeBytes = 64, kCqeBytes = 32, kPayloadAt = 32;
 constexpr uint32_t kMessageMax = 0x80000000u;

@@ -122,6 +122,7 @@ uint32_t FakeDevice::PlaceMessage(uint32_t qpn, FakeQp* qp, const Message& messa
   Outcome outcome = {kSuccess, 0, message.length};
   if (message.solicited) outcome.flags |= kCqeSolicited;
   if (message.with_imm) outcome.flags |= kCqeImm;
+  if (immediate) outcome.flags |= kCqeWritten;
   if (message.with_invalidate) {
     const uint32_t code = InvalidateForPeer(*qp, message.imm);
     if (code != kPlaced) return refuse(kFlushed, code);

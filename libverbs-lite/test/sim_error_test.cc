@@ -162,6 +162,7 @@ uint64_t Refusing(uint64_t offset, exrnic_mbox_status status, std::atomic<int>* 
     case EXRNIC_REG_MAX_CQ:
     case EXRNIC_REG_MAX_STAG:
     case EXRNIC_REG_MAX_SRQ:
+    case EXRNIC_REG_MAX_NODE:
     case EXRNIC_REG_READ_POOL:
       return 16;
     case EXRNIC_REG_MBOX_STATUS:

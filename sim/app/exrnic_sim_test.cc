@@ -291,7 +291,7 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
           "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
   const std::string number = "write auto, or a number from 1 to 4096";
-  for (const char* threads : {"0", "257", "2x", "-1", "4294967297"})
+  for (const char* threads : {"0", "4097", "2x", "-1", "4294967297"})
     refused({"--node", node, "--threads", threads}, number);
   const Arguments two = {"--node", node, "--threads", "2"};
   const auto two_refused = [&](const char* option, const char* value, const char* because) {

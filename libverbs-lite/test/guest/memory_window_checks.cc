@@ -125,12 +125,14 @@ void OutliveAll(Bench* bench) {
 }  // namespace
 
 std::vector<GuestCheck> MemoryWindowChecks() {
-  return {
+  std::vector<GuestCheck> checks = {
       {"a peer uses a memory window that is bound for it, and ends it", UseWindow, OfferWindow},
       {"a memory window is not bound to a region without that right", BindTooMuch, BindTooMuch},
       {"a memory window that is bound outlives its region and its queue pair", OutliveAll,
        OutliveAll},
   };
+  for (GuestCheck& check : checks) check.needs_rnic = true;
+  return checks;
 }
 
 }  // namespace exrnic

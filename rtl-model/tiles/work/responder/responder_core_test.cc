@@ -113,7 +113,7 @@ TEST_CASE("A message for firmware goes there; without firmware it is dropped and
   REQUIRE(responder.punts.size() == (active ? 1 : 0));
   if (active) {
     CHECK(responder.punts[0].message);
-    CHECK(responder.punts[0].qpn == kPeer);  // the node
+    CHECK(responder.punts[0].generation == kPeer);  // the node
     CHECK(counts_up(responder.punts[0].payload.data(), EXRNIC_FW_MESSAGE_BYTES));
   }
 }

@@ -95,7 +95,7 @@ TEST_CASE("A message waits for room, but not if its node has half of the places"
   CHECK(responder.order == "d");
   REQUIRE(responder.punts.size() == 1);
   CHECK(responder.punts[0].message);
-  CHECK(responder.punts[0].qpn == kPeer);
+  CHECK(responder.punts[0].generation == kPeer);
   responder.dut().firmware_punt_ready_i = 0;
   responder.dut().firmware_crowded_i = 1;
   responder.expect_dropped(message);

@@ -156,7 +156,7 @@ TEST_CASE("UD: a datagram takes a receive, and its completion names the sender")
   CHECK(responder.order == "wdc");
   CHECK(responder.ended.at(0).byte_length == 100);
   CHECK(responder.ended.at(0).flags == EXRNIC_CQE_FLAGS_SENDER);
-  CHECK(responder.ended.at(0).sender == 0x21654321);
+  CHECK(responder.ended.at(0).sender == (0x21 << EXRNIC_SENDER_NODE_SHIFT | 0x4321));
   CHECK(responder.dropped() == 0);
 }
 
