@@ -23,6 +23,7 @@ target() {
 	echo 1 >$config/subsystems/$name/attr_allow_any_host
 	mkdir $config/subsystems/$name/namespaces/1
 	echo $file >$config/subsystems/$name/namespaces/1/device_path
+	echo 1 >$config/subsystems/$name/namespaces/1/buffered_io # in memory there is no other
 	echo 1 >$config/subsystems/$name/namespaces/1/enable
 	mkdir $config/ports/1
 	echo rdma >$config/ports/1/addr_trtype
