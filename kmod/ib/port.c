@@ -6,6 +6,12 @@
 
 #define EXRNIC_IB_MAX_MR_SIZE	(1ULL << 47)
 
+/* So many whatever their elements: kernel users ask for no more, and for all elements. Smaller ones find more room. */
+static u32 exrnic_ib_most_requests(void)
+{
+	return BIT(EXRNIC_SQ_LOG_MAX) / exrnic_slots_for_elements(EXRNIC_MAX_SGE);
+}
+
 int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
 	struct exrnic_ib_device *dev = exrnic_ib_device(ibdev);
@@ -25,7 +31,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_qp = limits->qp - EXRNIC_QPN_MIN;
-	attr->max_qp_wr = BIT(EXRNIC_SQ_LOG_MAX);
+	attr->max_qp_wr = exrnic_ib_most_requests();
 	/* Of a datagram the GRH takes one. */
 	attr->max_send_sge = EXRNIC_MAX_SGE - 1;
 	attr->max_recv_sge = EXRNIC_MAX_SGE;
@@ -44,7 +50,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_total_mcast_qp_attach = EXRNIC_MAX_ATTACHED;
 	attr->max_ah = INT_MAX;
 	attr->max_srq = limits->srq;
-	attr->max_srq_wr = BIT(EXRNIC_SQ_LOG_MAX);
+	attr->max_srq_wr = exrnic_ib_most_requests();
 	attr->max_srq_sge = EXRNIC_MAX_SGE;
 	attr->max_fast_reg_page_list_len = EXRNIC_IB_FAST_PAGES;
 	attr->max_pkeys = EXRNIC_PKEYS;
