@@ -21,7 +21,7 @@
 #include "ib.h"
 
 /* Newer kernels have no stubs: IPv6 is no module there. */
-#if __has_include(<net/ipv6_stubs.h>)
+#ifdef EXRNIC_HAS_IPV6_STUBS
 #include <net/ipv6_stubs.h>
 #define EXRNIC_IB_ND_TABLE	ipv6_stub->nd_tbl
 #else
