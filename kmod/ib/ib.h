@@ -24,8 +24,6 @@
 
 #define EXRNIC_IB_PORT		1
 #define EXRNIC_IB_GIDS		64
-/* Behind its GRH: more than the MADs of the general services. */
-#define EXRNIC_IB_MTU		1024
 /* Pages that one fast registration takes. */
 #define EXRNIC_IB_FAST_PAGES	512
 

@@ -397,7 +397,6 @@ struct exrnic_qp {
  */
 #define EXRNIC_ANY_QPN U32_MAX
 
-
 struct exrnic_qp_attr {
 	const struct exrnic_pbl *sq;	/* of BIT(sq_log_slots) struct exrnic_wqe */
 	const struct exrnic_pbl *rq;	/* likewise; NULL: srqn takes its place */

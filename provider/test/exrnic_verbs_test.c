@@ -633,6 +633,31 @@ static bool check_invalidation(void)
 	return end_pair(&pair, true);
 }
 
+/*
+ * A process says by which addresses its region is named. Up to the end of all of them there is none:
+ * they would wrap where the driver makes its list of pages.
+ */
+static bool check_far_addresses(void)
+{
+	static const uint64_t far[] = {0xfffffffffffff000, 0xffffffffffffd000, 0xffffffffffe00000};
+	struct ibv_mr *mr;
+	uint8_t *bytes = aligned_alloc(4096, 4 * 4096);
+	unsigned int i;
+
+	HOLDS(bytes);
+	memset(bytes, 0, 4 * 4096);
+	for (i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		HOLDS(!ibv_reg_mr_iova(pd, bytes, 2048, far[i], ALL_ACCESS));
+		HOLDS(errno == EINVAL);
+		HOLDS(!ibv_reg_mr_iova(pd, bytes, 3 * 4096, far[i], ALL_ACCESS));
+	}
+	mr = ibv_reg_mr_iova(pd, bytes, 3 * 4096, 0xfffffffffff00000 - 0x1000000, ALL_ACCESS);
+	HOLDS(mr);
+	HOLDS(!ibv_dereg_mr(mr));
+	free(bytes);
+	return true;
+}
+
 /* For the peer's own queue pair, and the bytes that were bound. */
 static bool check_memory_window(void)
 {
@@ -925,6 +950,7 @@ static const struct {
 	  check_shared_receives },
 	{ "without locks, completions come one by one, each with a later time",
 	  check_one_by_one },
+	{ "no region is named by the last addresses of all", check_far_addresses },
 	{ "a queue that is resized loses no completion", check_resize },
 	{ "threads do not disturb each other", check_threads },
 };
