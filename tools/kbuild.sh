@@ -1,17 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the kernel module in a folder of its own: tools/kbuild.sh FOLDER [KBUILD-ARGUMENT...]
-# makes FOLDER/kmod/exrnic.ko, exrnic_cdev.ko and exrnic_eth.ko against the headers in KDIR; with EXRNIC_TESTS=m also
-# test/exrnic_kernel_user.ko.
+# makes FOLDER/kmod/exrnic.ko, exrnic_cdev.ko, exrnic_eth.ko and exrnic_ib.ko against the headers in KDIR; with
+# EXRNIC_TESTS=m also test/exrnic_kernel_user.ko.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# kbuild writes beside the sources that it is given: it gets links to ours.
-out=$(mkdir -p "$1/rtl-model" "$1/libverbs-lite" && realpath "$1")
+out=$1
 shift
-cp -rsf "$PWD/kmod" "$out"
-cp -rsf "$PWD/rtl-model/gen" "$out/rtl-model"
-cp -rsf "$PWD/libverbs-lite/data_path" "$out/libverbs-lite"
+tools/kmod_tree.sh "$out"
+out=$(realpath "$out")
 
 # No BTF: Debian's headers lack the vmlinux that it is derived from, and kbuild would say so.
 # kbuild is a build of its own: nothing of the calling make's flags is meant for it.

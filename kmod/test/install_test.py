@@ -46,8 +46,8 @@ class Installed(unittest.TestCase):
             raise AssertionError(installed.stdout + installed.stderr)
 
     @staticmethod
-    def make(*arguments):
-        return subprocess.run(["make", "-s", "-C", str(_KMOD), "install", *arguments],
+    def make(*arguments, target="install"):
+        return subprocess.run(["make", "-s", "-C", str(_KMOD), target, *arguments],
                               capture_output=True, text=True, check=False)
 
     def files(self):
@@ -83,10 +83,53 @@ class Installed(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn('no firmware image at /nowhere.bin: "make host" builds it', result.stderr)
 
+    def test_without_an_image_dkms_gets_nothing_either(self):
+        with tempfile.TemporaryDirectory() as other:
+            result = self.make(f"DESTDIR={other}", "FIRMWARE=/nowhere.bin", target="dkms_install")
+            self.assertEqual(os.listdir(other), [])
+        self.assertIn('no firmware image at /nowhere.bin', result.stderr)
+
     def test_firmware_can_be_left_out(self):
         with tempfile.TemporaryDirectory() as other:
             self.make(f"DESTDIR={other}", "FIRMWARE=").check_returncode()
             self.assertEqual(sorted(os.listdir(f"{other}/lib")), ["modules", "udev"])
+
+
+class Sources(unittest.TestCase):
+    """What DKMS gets: "make kmod-matrix" lets it build them."""
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        Installed.make(f"DESTDIR={scratch.name}", target="dkms_install").check_returncode()
+        cls.root = pathlib.Path(scratch.name)
+        (cls.sources,) = (cls.root / "usr/src").iterdir()
+
+    def test_all_that_the_modules_were_built_of_is_there_and_no_link(self):
+        built = _CLONE / "build/kmod"
+        used = {path.relative_to(built) for path in built.rglob("*") if path.is_symlink() and path.exists()}
+        used = {path for path in used if path.suffix in (".c", ".h") or path.name == "Kbuild"}
+        there = {path.relative_to(self.sources) for path in self.sources.rglob("*") if path.is_file()}
+        self.assertEqual({path for path in used if path.parts[:2] != ("kmod", "test")} - there, set())
+        self.assertIn(pathlib.Path("kmod/ib/main.c"), there)
+        self.assertFalse([path for path in self.sources.rglob("*") if path.is_symlink()])
+
+    def test_dkms_is_told_of_every_module_and_of_the_version(self):
+        told = subprocess.run(
+            ["bash", "-c", f'. {self.sources}/dkms.conf; echo "$PACKAGE_NAME-$PACKAGE_VERSION"; '
+             'echo "${BUILT_MODULE_NAME[@]}"; echo "${#BUILT_MODULE_LOCATION[@]} ${#DEST_MODULE_LOCATION[@]}"'],
+            capture_output=True, text=True, check=True).stdout.splitlines()
+        modules = re.search(r"^obj-m := (.*)$", (_KMOD / "Kbuild").read_text(), re.MULTILINE)[1].split()
+        self.assertEqual(told, [self.sources.name, " ".join(name.removesuffix(".o") for name in modules),
+                                f"{len(modules)} {len(modules)}"])
+
+    def test_firmware_rule_and_headers_are_installed_beside_them(self):
+        self.assertEqual(
+            {str(path.relative_to(self.root)) for path in self.root.rglob("*")
+             if path.is_file() and self.sources not in path.parents},
+            {"lib/firmware/exrnic/firmware.bin", "lib/udev/rules.d/60-exrnic.rules",
+             "usr/local/include/exrnic/exrnic.h", "usr/local/include/exrnic/exrnic_hw.h"})
 
 
 class Rule(unittest.TestCase):
