@@ -23,7 +23,8 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
-.PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
+  install-provider gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -54,7 +55,7 @@ guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
 	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko exrnic_eth.ko exrnic_ib.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
 
-# Minutes and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
+# A minute or two and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
 # tools/setup/world-packages.txt. SUITE: another Debian than the system's.
 guest-world: setup ## A Debian for guests, with RDMA programs, which sim/launch --world boots: make guest-world PACKAGES="..."
 	@$(ENV) tools/guest_world.sh $(PACKAGES)
@@ -65,7 +66,7 @@ gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec
 lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scripts, licences
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
-test: build lint ## Everything a change has to pass: build, lint and all tests
+test: build lint guest-world provider ## Everything a change has to pass: build, lint and all tests
 	@tools/setup/extra.sh tshark
 	@$(ENV) ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS)
 
@@ -153,9 +154,26 @@ newcomer: ## A bare Debian, a clone, and the commands of README.md, with their t
 provider: setup ## The provider of rdma-core, for the libibverbs of Debian 12 and 13: build/provider
 	@$(ENV) tools/provider.sh
 
+# The modules are built for the running kernel, or that of the headers in KDIR, unless DKMS does that.
 PREFIX ?= /usr/local
-install: host ## Library, headers, simulator, profiles and programs to PREFIX (and DESTDIR, for packages)
+PARTS ?= library
+INSTALLABLE := library driver dkms provider
+install: $(addprefix install-,$(PARTS)) ## To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
+
+install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
+
+install-driver: host
+	@$(MAKE) -C kmod install
+
+install-dkms: host
+	@$(MAKE) -C kmod dkms_install
+
+install-provider: provider
+	@tools/install_provider.sh "$(DESTDIR)" $(PREFIX)
+
+install-%:
+	@echo "PARTS: there is no '$*'; there are: $(INSTALLABLE)" >&2; exit 1
 
 kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)

@@ -66,13 +66,14 @@ fetch_tools() {
   unpack_archives "$1/apt" "$1/tools"
 }
 
-# with_tools WORK COMMAND...
+# with_tools WORK COMMAND...: as who it is told (AS), who need not have this environment.
 with_tools() {
   local tools=$PWD/$1/tools
   shift
-  PATH=$tools/usr/bin:/usr/sbin:/sbin:$PATH \
-    LD_LIBRARY_PATH=$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu "$@"
+  "${AS[@]}" env PATH="$tools/usr/bin:/usr/sbin:/sbin:$PATH" SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-}" \
+    LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu" "$@"
 }
+AS=()
 
 # fetch_modules WORK: WORK/modules/RELEASE, of exactly the guests' kernel.
 fetch_modules() {
@@ -96,7 +97,7 @@ fetch_modules() {
 make_root() {
   local work=$1 mirror=${MIRROR:-$(debian_mirror)} options=() apart=() pattern
   # As root it mounts: where nobody else sees it, and nothing of it is left, whatever ends it.
-  ((EUID != 0)) || apart=(env TMPDIR="$PWD/$work" unshare --mount)
+  has_user_ids || apart=(env TMPDIR="$PWD/$work" unshare --mount)
   shift
   for pattern in "${EXCLUDED[@]}"; do options+=(--dpkgopt="path-exclude=$pattern"); done
   # How this machine reaches the archive, and how old a mirror may be.
@@ -104,7 +105,7 @@ make_root() {
     >"$work/apt.conf"
   # Files that the packages' scripts write have the time of the suite: the same packages, the same bytes.
   SOURCE_DATE_EPOCH=$(date -d "$(sed -n 's/^Date: //p' "$work"/apt/lists/*Release | head -n 1)" +%s)
-  export SOURCE_DATE_EPOCH
+  has_user_ids || AS=(as_root)
   # shellcheck disable=SC2016 # mmdebstrap's variable
   tried "$work/root.log" "mmdebstrap could not make a $WORLD_SUITE of: $*" with_tools "$work" \
     "${apart[@]}" mmdebstrap --variant=essential --include="$(IFS=, && echo "$*")" "${options[@]}" \
@@ -116,6 +117,7 @@ make_root() {
     --customize-hook="download /var/lib/dpkg/status '$work/status'" \
     --customize-hook="download /usr/lib/modules/$RELEASE/modules.dep '$work/modules.dep'" \
     "$WORLD_SUITE" "$work/root.tar" "$mirror"
+  AS=()
 }
 
 # modules_to_mount WORK: their files below /lib/modules/RELEASE, each behind those that it needs. What the
@@ -152,10 +154,14 @@ ensure_world() {
   [[ $(key "${packages[@]}") == "$(cat "$WORLD/key" 2>/dev/null)" ]] || make_world "${packages[@]}"
 }
 
-# check_rights: what an unpacked Debian takes: users of its own, of whom root is one.
+# has_user_ids: an unpacked Debian takes users of its own, of whom root is one. Who is not root may have some to give away.
+has_user_ids() {
+  ((EUID != 0)) && command -v newuidmap >/dev/null && grep -qs "^$(id -un):" /etc/subuid
+}
+
 check_rights() {
-  ((EUID == 0)) || { command -v newuidmap >/dev/null && grep -qs "^$(id -un):" /etc/subuid; } ||
-    die "a Debian is unpacked by root, or by a user with user ids to give away: sudo make guest-world, or" \
+  has_user_ids || ((EUID == 0)) || command -v sudo >/dev/null ||
+    die "a Debian is unpacked by root, and sudo is not there; or by a user with user ids to give away:" \
       "apt-get install uidmap, and a line for $(id -un) in /etc/subuid and /etc/subgid"
 }
 
