@@ -209,14 +209,20 @@ int exrnic_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib
 int exrnic_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int exrnic_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
+/* ---- group.c */
+
+/* What a queue pair has of groups; it is attached to none. And behind its end on the device, which detaches it. */
+void exrnic_ib_groups_init(struct exrnic_ib_qp *qp);
+void exrnic_ib_groups_free(struct exrnic_ib_qp *qp);
+int exrnic_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid);
+int exrnic_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid);
+
 /* ---- qp.c */
 
 int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int exrnic_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int exrnic_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init);
 int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int exrnic_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid);
-int exrnic_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid);
 
 /* ---- post.c: of kernel users */
 

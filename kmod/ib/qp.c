@@ -290,8 +290,7 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 		return err;
 	spin_lock_init(&qp->sq.lock);
 	spin_lock_init(&qp->rq.lock);
-	mutex_init(&qp->groups_lock);
-	INIT_LIST_HEAD(&qp->groups);
+	exrnic_ib_groups_init(qp);
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
 	qp->qp.failed = exrnic_ib_qp_failed;
@@ -325,8 +324,6 @@ static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 	exrnic_work_queue_reset(&qp->rq.path);
 }
 
-static void exrnic_ib_qp_free_groups(struct exrnic_ib_qp *qp);
-
 int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct exrnic_ib_device *dev = exrnic_ib_device(ibqp->device);
@@ -342,7 +339,7 @@ int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		mutex_unlock(&dev->qps_lock);
 	}
 	exrnic_ib_qp_unregister_headers(qp);
-	exrnic_ib_qp_free_groups(qp);
+	exrnic_ib_groups_free(qp);
 	exrnic_ib_qp_free_memory(qp);
 	return 0;
 }
@@ -566,91 +563,4 @@ int exrnic_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, st
 	init->qp_type = ibqp->qp_type;
 	init->port_num = attr->port_num;
 	return 0;
-}
-
-/* ---- Groups: GIDs may share one */
-
-struct exrnic_ib_group {
-	struct list_head entry;
-	u32 group;
-	unsigned int gids;
-};
-
-static struct exrnic_ib_group *exrnic_ib_group_find(struct exrnic_ib_qp *qp, u32 group)
-{
-	struct exrnic_ib_group *of;
-
-	list_for_each_entry(of, &qp->groups, entry)
-		if (of->group == group)
-			return of;
-	return NULL;
-}
-
-static void exrnic_ib_qp_free_groups(struct exrnic_ib_qp *qp)
-{
-	struct exrnic_ib_group *of, *next;
-
-	list_for_each_entry_safe(of, next, &qp->groups, entry)
-		kfree(of);
-}
-
-static int exrnic_ib_group_add(struct exrnic_ib_qp *qp, u32 group)
-{
-	struct exrnic_ib_group *of = exrnic_ib_group_find(qp, group);
-	int err;
-
-	if (of) {
-		of->gids++;
-		return 0;
-	}
-	of = kzalloc(sizeof(*of), GFP_KERNEL);
-	if (!of)
-		return -ENOMEM;
-	err = exrnic_qp_attach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
-	if (err) {
-		kfree(of);
-		return err;
-	}
-	of->group = group;
-	of->gids = 1;
-	list_add_tail(&of->entry, &qp->groups);
-	return 0;
-}
-
-static int exrnic_ib_group_remove(struct exrnic_ib_qp *qp, u32 group)
-{
-	struct exrnic_ib_group *of = exrnic_ib_group_find(qp, group);
-
-	if (!of)
-		return -EINVAL;
-	if (--of->gids)
-		return 0;
-	list_del(&of->entry);
-	kfree(of);
-	/* What fails here ends with the queue pair, which the RDMA core would keep for ever if it were told. */
-	exrnic_qp_detach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
-	return 0;
-}
-
-/* The core lets nobody attach to a GID twice. */
-int exrnic_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
-{
-	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
-	int err;
-
-	mutex_lock(&qp->groups_lock);
-	err = exrnic_ib_group_add(qp, exrnic_ib_group_of(mgid));
-	mutex_unlock(&qp->groups_lock);
-	return err;
-}
-
-int exrnic_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
-{
-	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
-	int err;
-
-	mutex_lock(&qp->groups_lock);
-	err = exrnic_ib_group_remove(qp, exrnic_ib_group_of(mgid));
-	mutex_unlock(&qp->groups_lock);
-	return err;
 }
