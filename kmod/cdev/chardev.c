@@ -163,7 +163,6 @@ static int exrnic_chardev_init_parts(struct exrnic_chardev *chardev)
 	chardev->dev.devt = MKDEV(MAJOR(exrnic_first_devt), MINOR(exrnic_first_devt) + minor);
 	mutex_init(&chardev->lock);
 	INIT_LIST_HEAD(&chardev->ucontexts);
-	exrnic_limits_init(chardev);
 	return 0;
 }
 

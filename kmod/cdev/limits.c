@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What one context, one user, and all of them together, may hold: beyond what the tables of the device and
- * RLIMIT_MEMLOCK allow, as the administrator says. New limits hold for what comes after them. The rdma
- * cgroup counts contexts as handles, and objects as objects, of the process that makes them.
+ * What one context, and all of them together, may hold: beyond what the tables of the device, the share of a user
+ * (core/user.c) and RLIMIT_MEMLOCK allow, as the administrator says. New limits hold for what comes after them. The
+ * rdma cgroup counts contexts as handles, and objects as objects, of the process that makes them.
  */
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -19,11 +17,6 @@ static unsigned int max_objects;
 module_param(max_objects, uint, 0644);
 MODULE_PARM_DESC(max_objects, "Most objects of an open file; 0: as many as the device has");
 
-static unsigned int max_user_percent = 50;
-module_param(max_user_percent, uint, 0644);
-MODULE_PARM_DESC(max_user_percent,
-		 "Most that a user without CAP_SYS_RESOURCE may have of anything that a device has: user pages, objects of each kind, places for PULLs, percent");
-
 static unsigned int max_pinned_mib;
 module_param(max_pinned_mib, uint, 0644);
 MODULE_PARM_DESC(max_pinned_mib, "Most memory that an open file may pin, MiB; 0: no limit");
@@ -33,12 +26,6 @@ module_param(max_device_pinned_mib, uint, 0644);
 MODULE_PARM_DESC(max_device_pinned_mib, "Most memory pinned for a device, MiB; 0: no limit");
 
 /* ---- The rdma cgroup. Its try_charge says -EAGAIN for what is a quota here. */
-
-void exrnic_limits_init(struct exrnic_chardev *chardev)
-{
-	mutex_init(&chardev->users_lock);
-	INIT_LIST_HEAD(&chardev->users);
-}
 
 int exrnic_limits_publish(struct exrnic_chardev *chardev, const char *name)
 {
@@ -65,108 +52,18 @@ static int exrnic_cgroup_charge(struct exrnic_chardev *chardev, struct rdma_cgro
 	return err == -EAGAIN ? -EDQUOT : err;
 }
 
-/* ---- What a device has, and who has how much of it */
-
-/* There as long as it has anything. */
-struct exrnic_user {
-	struct list_head entry;	/* of exrnic_chardev.users */
-	kuid_t uid;
-	u32 held[EXRNIC_KINDS];
-	u32 total;
-};
-
-static u32 exrnic_user_limit(const struct exrnic_chardev *chardev, enum exrnic_kind kind)
-{
-	const struct exrnic_limits *limits = exrnic_device_limits(chardev->edev);
-	const u32 all[EXRNIC_KINDS] = {
-		[EXRNIC_KIND_PAGE] = limits->user_pages,
-		[EXRNIC_KIND_PD] = EXRNIC_FW_PD,
-		[EXRNIC_KIND_CQ] = limits->cq,
-		[EXRNIC_KIND_SRQ] = limits->srq,
-		[EXRNIC_KIND_QP] = limits->qp,
-		[EXRNIC_KIND_MR] = limits->stag,
-		[EXRNIC_KIND_WINDOW] = limits->windows,
-		[EXRNIC_KIND_PORT] = EXRNIC_PORTS,
-		[EXRNIC_KIND_MSG_CHANNEL] = EXRNIC_FW_CHANNELS,
-		[EXRNIC_KIND_ATTACHMENT] = EXRNIC_MAX_ATTACHED,
-		[EXRNIC_KIND_READ_OUT] = limits->read_pool,
-		[EXRNIC_KIND_READ_IN] = limits->read_pool,
-	};
-
-	return max(all[kind] * min(READ_ONCE(max_user_percent), 100u) / 100, 1u);
-}
-
-static struct exrnic_user *exrnic_user_find(struct exrnic_chardev *chardev, kuid_t uid)
-{
-	struct exrnic_user *user;
-
-	lockdep_assert_held(&chardev->users_lock);
-	list_for_each_entry(user, &chardev->users, entry)
-		if (uid_eq(user->uid, uid))
-			return user;
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-	if (!user)
-		return NULL;
-	user->uid = uid;
-	list_add_tail(&user->entry, &chardev->users);
-	return user;
-}
-
-static void exrnic_user_forget(struct exrnic_user *user)
-{
-	if (user->total)
-		return;
-	list_del(&user->entry);
-	kfree(user);
-}
-
-static int exrnic_user_take(struct exrnic_chardev *chardev, struct exrnic_user *user,
-			    enum exrnic_kind kind, u32 count)
-{
-	lockdep_assert_held(&chardev->users_lock);
-	if (count && user->held[kind] + count > exrnic_user_limit(chardev, kind) &&
-	    !capable(CAP_SYS_RESOURCE))
-		return -EDQUOT;
-	user->held[kind] += count;
-	user->total += count;
-	return 0;
-}
-
-static int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count)
-{
-	struct exrnic_chardev *chardev = uctx->chardev;
-	int err;
-
-	mutex_lock(&chardev->users_lock);
-	err = exrnic_user_take(chardev, uctx->user, kind, count);
-	mutex_unlock(&chardev->users_lock);
-	return err;
-}
-
-static void exrnic_limits_give_back(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count)
-{
-	struct exrnic_chardev *chardev = uctx->chardev;
-	struct exrnic_user *user = uctx->user;
-
-	mutex_lock(&chardev->users_lock);
-	user->held[kind] -= count;
-	user->total -= count;
-	exrnic_user_forget(user);
-	mutex_unlock(&chardev->users_lock);
-}
+/* ---- Users */
 
 static int exrnic_limits_take_page(struct exrnic_ucontext *uctx)
 {
-	struct exrnic_chardev *chardev = uctx->chardev;
-	int err = -ENOMEM;
+	int err;
 
-	mutex_lock(&chardev->users_lock);
-	uctx->user = exrnic_user_find(chardev, current_uid());
-	if (uctx->user) {
-		err = exrnic_user_take(chardev, uctx->user, EXRNIC_KIND_PAGE, 1);
-		exrnic_user_forget(uctx->user);
-	}
-	mutex_unlock(&chardev->users_lock);
+	uctx->user = exrnic_user_get(uctx->edev);
+	if (!uctx->user)
+		return -ENOMEM;
+	err = exrnic_user_take(uctx->user, EXRNIC_KIND_PAGE, 1);
+	if (err)
+		exrnic_user_put(uctx->user);
 	return err;
 }
 
@@ -185,7 +82,8 @@ int exrnic_limits_open(struct exrnic_ucontext *uctx)
 
 void exrnic_limits_close(struct exrnic_ucontext *uctx)
 {
-	exrnic_limits_give_back(uctx, EXRNIC_KIND_PAGE, 1);
+	exrnic_user_give_back(uctx->user, EXRNIC_KIND_PAGE, 1);
+	exrnic_user_put(uctx->user);
 	rdmacg_uncharge(uctx->cgroup, &uctx->chardev->cgroup_device, RDMACG_RESOURCE_HCA_HANDLE);
 }
 
@@ -214,12 +112,12 @@ static int exrnic_object_charge(struct exrnic_ucontext *uctx, struct exrnic_char
 
 	if (limit && uctx->objects >= limit)
 		return -EDQUOT;
-	err = exrnic_limits_take(uctx, charge->kind, charge->count);
+	err = exrnic_user_take(uctx->user, charge->kind, charge->count);
 	if (err)
 		return err;
 	err = exrnic_cgroup_charge(uctx->chardev, &charge->cgroup, RDMACG_RESOURCE_HCA_OBJECT);
 	if (err)
-		exrnic_limits_give_back(uctx, charge->kind, charge->count);
+		exrnic_user_give_back(uctx->user, charge->kind, charge->count);
 	else
 		uctx->objects++;
 	return err;
@@ -229,7 +127,7 @@ static void exrnic_object_uncharge(struct exrnic_ucontext *uctx, const struct ex
 {
 	uctx->objects--;
 	rdmacg_uncharge(charge->cgroup, &uctx->chardev->cgroup_device, RDMACG_RESOURCE_HCA_OBJECT);
-	exrnic_limits_give_back(uctx, charge->kind, charge->count);
+	exrnic_user_give_back(uctx->user, charge->kind, charge->count);
 }
 
 void *exrnic_object_alloc_free_of_charge(size_t bytes)
@@ -278,20 +176,20 @@ void exrnic_object_free(struct exrnic_ucontext *uctx, void *object)
 
 int exrnic_limits_charge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in)
 {
-	int err = exrnic_limits_take(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+	int err = exrnic_user_take(uctx->user, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
 
 	if (err)
 		return err;
-	err = exrnic_limits_take(uctx, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
+	err = exrnic_user_take(uctx->user, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
 	if (err)
-		exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+		exrnic_user_give_back(uctx->user, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
 	return err;
 }
 
 void exrnic_limits_uncharge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in)
 {
-	exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
-	exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
+	exrnic_user_give_back(uctx->user, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+	exrnic_user_give_back(uctx->user, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
 }
 
 /* ---- Memory */

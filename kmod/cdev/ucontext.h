@@ -6,7 +6,6 @@
  * Locks, outermost first:
  *   exrnic_chardev.lock	list of contexts, lives of the device
  *   exrnic_ucontext.lock	the objects of one context
- *   exrnic_chardev.users_lock	what each user has of the device
  * and then those of the core; in interrupts, too, inside those of a vector: exrnic_event_queue.lock.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
@@ -40,8 +39,6 @@ struct exrnic_chardev {
 
 	atomic64_t pinned;	/* pages, of all contexts */
 	struct rdmacg_device cgroup_device;
-	struct mutex users_lock;
-	struct list_head users;	/* struct exrnic_user */
 };
 
 struct exrnic_ucontext {
@@ -222,30 +219,12 @@ int exrnic_umsg_channel_destroy(struct exrnic_ucontext *uctx, u32 number);
 void exrnic_umsg_channel_release(struct exrnic_ucontext *uctx);	/* if there is one */
 
 /* limits.c: what the administrator allows; -EDQUOT. */
-void exrnic_limits_init(struct exrnic_chardev *chardev);
 /* For the rdma cgroup: the name of the device, under which it is found there. */
 int exrnic_limits_publish(struct exrnic_chardev *chardev, const char *name);
 void exrnic_limits_fini(struct exrnic_chardev *chardev);
 /* Of uctx->chardev, and a user page of it. Between these two uctx->user is there. */
 int exrnic_limits_open(struct exrnic_ucontext *uctx);
 void exrnic_limits_close(struct exrnic_ucontext *uctx);
-
-/* What a device has a number of, of which a user may have a share. What is held keeps uctx->user. */
-enum exrnic_kind {
-	EXRNIC_KIND_PAGE,
-	EXRNIC_KIND_PD,
-	EXRNIC_KIND_CQ,
-	EXRNIC_KIND_SRQ,
-	EXRNIC_KIND_QP,
-	EXRNIC_KIND_MR,		/* and memory windows: what has an STag */
-	EXRNIC_KIND_WINDOW,
-	EXRNIC_KIND_PORT,
-	EXRNIC_KIND_MSG_CHANNEL,
-	EXRNIC_KIND_ATTACHMENT,
-	EXRNIC_KIND_READ_OUT,	/* places for PULLs of this side, which queue pairs have, */
-	EXRNIC_KIND_READ_IN,	/* and of the peer */
-	EXRNIC_KINDS
-};
 
 /* One that takes so many of a kind. ERR_PTR; zeroed. */
 void *exrnic_object_alloc(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count,

@@ -11,6 +11,7 @@
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
  *   exrnic_port.lock		what is done with a port
  *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
+ *   exrnic_device.users_lock	what each user has
  * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
  */
 #ifndef EXRNIC_DEVICE_H
@@ -126,6 +127,9 @@ struct exrnic_device {
 	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
 	spinlock_t ports_lock;	/* also in interrupts */
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
+
+	struct mutex users_lock;
+	struct list_head users;	/* struct exrnic_user */
 
 	struct mutex clients_lock;
 	struct list_head clients;

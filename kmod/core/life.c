@@ -287,6 +287,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	edev->pkeys[0] = EXRNIC_PKEY_DEFAULT;
 	mutex_init(&edev->windows_lock);
 	spin_lock_init(&edev->ports_lock);
+	mutex_init(&edev->users_lock);
+	INIT_LIST_HEAD(&edev->users);
 	mutex_init(&edev->clients_lock);
 	INIT_LIST_HEAD(&edev->clients);
 	spin_lock_init(&edev->netdev_lock);

@@ -85,12 +85,16 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_lock);
+	cq->user = exrnic_ib_user_of(udata);
+	err = exrnic_ib_charge(cq->user, EXRNIC_KIND_CQ, 1);
+	if (err)
+		return err;
 	if (udata)
 		err = exrnic_ib_cq_user_ring(cq, udata, attr->cqe, &core.log_entries);
 	else
 		err = exrnic_ib_cq_kernel_ring(cq, attr->cqe, &core.log_entries);
 	if (err)
-		return err;
+		goto err_charge;
 	cq->cq.completion = exrnic_ib_cq_fired;
 	cq->cq.overrun = exrnic_ib_cq_overran;
 	err = exrnic_cq_create(edev, &cq->cq, &core);
@@ -107,6 +111,8 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	exrnic_cq_destroy(edev, &cq->cq);
 err_ring:
 	exrnic_ib_memory_free(ibcq->device, &cq->ring);
+err_charge:
+	exrnic_ib_uncharge(cq->user, EXRNIC_KIND_CQ, 1);
 	return err;
 }
 
@@ -116,6 +122,7 @@ int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	exrnic_cq_destroy(exrnic_ib_edev(ibcq->device), &cq->cq);
 	exrnic_ib_memory_free(ibcq->device, &cq->ring);
+	exrnic_ib_uncharge(cq->user, EXRNIC_KIND_CQ, 1);
 	return 0;
 }
 

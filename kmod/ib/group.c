@@ -30,8 +30,10 @@ void exrnic_ib_groups_free(struct exrnic_ib_qp *qp)
 {
 	struct exrnic_ib_group *of, *next;
 
-	list_for_each_entry_safe(of, next, &qp->groups, entry)
+	list_for_each_entry_safe(of, next, &qp->groups, entry) {
+		exrnic_ib_uncharge(qp->user, EXRNIC_KIND_ATTACHMENT, 1);
 		kfree(of);
+	}
 }
 
 static int exrnic_ib_group_add(struct exrnic_ib_qp *qp, u32 group)
@@ -46,15 +48,22 @@ static int exrnic_ib_group_add(struct exrnic_ib_qp *qp, u32 group)
 	of = kzalloc(sizeof(*of), GFP_KERNEL);
 	if (!of)
 		return -ENOMEM;
+	err = exrnic_ib_charge(qp->user, EXRNIC_KIND_ATTACHMENT, 1);
+	if (err)
+		goto err_memory;
 	err = exrnic_qp_attach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
-	if (err) {
-		kfree(of);
-		return err;
-	}
+	if (err)
+		goto err_charge;
 	of->group = group;
 	of->gids = 1;
 	list_add_tail(&of->entry, &qp->groups);
 	return 0;
+
+err_charge:
+	exrnic_ib_uncharge(qp->user, EXRNIC_KIND_ATTACHMENT, 1);
+err_memory:
+	kfree(of);
+	return err;
 }
 
 static int exrnic_ib_group_remove(struct exrnic_ib_qp *qp, u32 group)
@@ -69,6 +78,7 @@ static int exrnic_ib_group_remove(struct exrnic_ib_qp *qp, u32 group)
 	kfree(of);
 	/* What fails here ends with the queue pair, which the RDMA core would keep for ever if it were told. */
 	exrnic_qp_detach_group(exrnic_ib_edev(qp->ibqp.device), &qp->qp, group);
+	exrnic_ib_uncharge(qp->user, EXRNIC_KIND_ATTACHMENT, 1);
 	return 0;
 }
 

@@ -41,12 +41,14 @@ struct exrnic_ib_device {
 
 struct exrnic_ib_ucontext {
 	struct ib_ucontext ibuc;
+	struct exrnic_user *user;
 	u32 page;
 	struct rdma_user_mmap_entry mmap_entry;
 };
 
 struct exrnic_ib_pd {
 	struct ib_pd ibpd;
+	struct exrnic_user *user;	/* who has made it, here and below; NULL: a kernel user */
 	u32 pdn;
 };
 
@@ -61,6 +63,7 @@ struct exrnic_ib_memory {
 
 struct exrnic_ib_cq {
 	struct ib_cq ibcq;
+	struct exrnic_user *user;
 	struct exrnic_cq cq;
 	struct exrnic_ib_memory ring;
 	struct mutex resize_lock;
@@ -74,6 +77,7 @@ struct exrnic_ib_cq {
 
 struct exrnic_ib_srq {
 	struct ib_srq ibsrq;
+	struct exrnic_user *user;
 	struct exrnic_srq srq;
 	struct exrnic_ib_memory ring;
 	u32 slots;
@@ -96,6 +100,8 @@ struct exrnic_ib_queue {
 
 struct exrnic_ib_qp {
 	struct ib_qp ibqp;
+	struct exrnic_user *user;
+	u32 read_places;			/* each way */
 	struct exrnic_qp qp;
 	enum exrnic_service service;
 	struct exrnic_ib_queue sq;
@@ -112,11 +118,13 @@ struct exrnic_ib_qp {
 
 struct exrnic_ib_mw {
 	struct ib_mw ibmw;
+	struct exrnic_user *user;
 	struct exrnic_mw mw;
 };
 
 struct exrnic_ib_mr {
 	struct ib_mr ibmr;
+	struct exrnic_user *user;
 	struct exrnic_mr mr;
 	struct exrnic_ib_memory memory;
 	int access;				/* of a process's: IB_ACCESS_* */
@@ -143,6 +151,7 @@ EXRNIC_IB_CONVERT(cq, ibcq)
 EXRNIC_IB_CONVERT(srq, ibsrq)
 EXRNIC_IB_CONVERT(qp, ibqp)
 EXRNIC_IB_CONVERT(mr, ibmr)
+EXRNIC_IB_CONVERT(mw, ibmw)
 EXRNIC_IB_CONVERT(ah, ibah)
 
 static inline struct exrnic_device *exrnic_ib_edev(struct ib_device *ibdev)
@@ -187,6 +196,11 @@ int exrnic_ib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
 void exrnic_ib_mmap_free(struct rdma_user_mmap_entry *entry);
 int exrnic_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int exrnic_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+/* Whose process asks; NULL: a kernel user does. It stays until all objects of the process have ended. */
+struct exrnic_user *exrnic_ib_user_of(struct ib_udata *udata);
+/* So many more of a kind, which kernel users have without limit. -ENOMEM: more than one user may have. */
+int exrnic_ib_charge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
+void exrnic_ib_uncharge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
 /* From which the queues of an object are rung: its process's, or that of kernel users. */
 u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata);
 

@@ -130,23 +130,43 @@ static struct ib_mr *exrnic_ib_pin_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return exrnic_ib_mr_of(ibpd, exrnic_ib_umem_get(ibpd->device, start, length, access), virt, access);
 }
 
+/* One that the user has been charged for, and is not if it did not come into being. */
+static struct ib_mr *exrnic_ib_mr_of_user(struct exrnic_user *user, struct ib_mr *ibmr)
+{
+	if (IS_ERR(ibmr))
+		exrnic_ib_uncharge(user, EXRNIC_KIND_MR, 1);
+	else
+		exrnic_ib_mr(ibmr)->user = user;
+	return ibmr;
+}
+
 struct ib_mr *exrnic_ib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt, int access,
 				    EXRNIC_IB_DMAH struct ib_udata *udata)
 {
-	return exrnic_ib_pin_mr(ibpd, start, length, virt, access);
+	struct exrnic_user *user = exrnic_ib_user_of(udata);
+	int err = exrnic_ib_charge(user, EXRNIC_KIND_MR, 1);
+
+	if (err)
+		return ERR_PTR(err);
+	return exrnic_ib_mr_of_user(user, exrnic_ib_pin_mr(ibpd, start, length, virt, access));
 }
 
 /* It stays where it is: the device cannot be told that it moves. */
 struct ib_mr *exrnic_ib_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length, u64 virt, int fd, int access,
 					   EXRNIC_IB_DMAH struct exrnic_ib_caller *caller)
 {
+	struct exrnic_user *user = exrnic_ib_user_of(EXRNIC_IB_UDATA(caller));
 	struct ib_umem_dmabuf *dmabuf;
+	struct ib_umem *umem;
 	int err = exrnic_ib_mr_check(offset, virt, access);
 
+	if (!err)
+		err = exrnic_ib_charge(user, EXRNIC_KIND_MR, 1);
 	if (err)
 		return ERR_PTR(err);
 	dmabuf = ib_umem_dmabuf_get_pinned(ibpd->device, offset, length, fd, access);
-	return exrnic_ib_mr_of(ibpd, IS_ERR(dmabuf) ? ERR_CAST(dmabuf) : &dmabuf->umem, virt, access);
+	umem = IS_ERR(dmabuf) ? ERR_CAST(dmabuf) : &dmabuf->umem;
+	return exrnic_ib_mr_of_user(user, exrnic_ib_mr_of(ibpd, umem, virt, access));
 }
 
 static int exrnic_ib_access_of(const struct exrnic_ib_mr *mr, int flags, int access)
@@ -154,11 +174,12 @@ static int exrnic_ib_access_of(const struct exrnic_ib_mr *mr, int flags, int acc
 	return flags & IB_MR_REREG_ACCESS ? access : mr->access;
 }
 
-/* A new one, in whose favour the core ends the old one. */
+/* A new one, in whose favour the core ends the old one: it is the user's in its place. */
 struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 virt, int access,
 				      struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
+	struct ib_mr *next;
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
@@ -176,7 +197,10 @@ struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, 
 	}
 	if (!(flags & IB_MR_REREG_PD))
 		ibpd = ibmr->pd;
-	return exrnic_ib_pin_mr(ibpd, start, length, virt, exrnic_ib_access_of(mr, flags, access));
+	next = exrnic_ib_pin_mr(ibpd, start, length, virt, exrnic_ib_access_of(mr, flags, access));
+	if (!IS_ERR(next))
+		swap(exrnic_ib_mr(next)->user, mr->user);
+	return next;
 }
 
 /* Work requests register it: their page list lies in coherent memory of the kernel. */
@@ -229,6 +253,7 @@ int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
 
 	exrnic_mr_destroy(exrnic_ib_edev(ibmr->device), &mr->mr);
+	exrnic_ib_uncharge(mr->user, EXRNIC_KIND_MR, 1);
 	exrnic_ib_mr_free(mr);
 	return 0;
 }
@@ -236,18 +261,27 @@ int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 /* Type 2B: bound by work requests, for the peer of one queue pair. */
 int exrnic_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
-	struct exrnic_ib_mw *mw = container_of(ibmw, struct exrnic_ib_mw, ibmw);
+	struct exrnic_ib_mw *mw = exrnic_ib_mw(ibmw);
 	int err;
 
 	if (ibmw->type != IB_MW_TYPE_2)
 		return -EOPNOTSUPP;
+	mw->user = exrnic_ib_user_of(udata);
+	err = exrnic_ib_charge(mw->user, EXRNIC_KIND_MR, 1);
+	if (err)
+		return err;
 	err = exrnic_mw_create(exrnic_ib_edev(ibmw->device), &mw->mw, exrnic_ib_pd(ibmw->pd)->pdn);
+	if (err)
+		exrnic_ib_uncharge(mw->user, EXRNIC_KIND_MR, 1);
 	ibmw->rkey = mw->mw.stag;
 	return err;
 }
 
 int exrnic_ib_dealloc_mw(struct ib_mw *ibmw)
 {
-	exrnic_mw_destroy(exrnic_ib_edev(ibmw->device), &container_of(ibmw, struct exrnic_ib_mw, ibmw)->mw);
+	struct exrnic_ib_mw *mw = exrnic_ib_mw(ibmw);
+
+	exrnic_mw_destroy(exrnic_ib_edev(ibmw->device), &mw->mw);
+	exrnic_ib_uncharge(mw->user, EXRNIC_KIND_MR, 1);
 	return 0;
 }

@@ -198,6 +198,49 @@ static int exrnic_ib_service(enum ib_qp_type type, enum exrnic_service *service)
 	}
 }
 
+/* ---- What it is charged for, beside attachments to groups */
+
+static int exrnic_ib_charge_qp(struct exrnic_ib_qp *qp)
+{
+	int err = exrnic_ib_charge(qp->user, EXRNIC_KIND_QP, 1);
+
+	if (err || !exrnic_ib_has_headers(qp))
+		return err;
+	err = exrnic_ib_charge(qp->user, EXRNIC_KIND_MR, 1);
+	if (err)
+		exrnic_ib_uncharge(qp->user, EXRNIC_KIND_QP, 1);
+	return err;
+}
+
+static void exrnic_ib_uncharge_qp(struct exrnic_ib_qp *qp)
+{
+	if (exrnic_ib_has_headers(qp))
+		exrnic_ib_uncharge(qp->user, EXRNIC_KIND_MR, 1);
+	exrnic_ib_uncharge(qp->user, EXRNIC_KIND_QP, 1);
+}
+
+static int exrnic_ib_charge_reads(struct exrnic_ib_qp *qp, u32 places)
+{
+	int err = exrnic_ib_charge(qp->user, EXRNIC_KIND_READ_OUT, places);
+
+	if (err)
+		return err;
+	err = exrnic_ib_charge(qp->user, EXRNIC_KIND_READ_IN, places);
+	if (err)
+		exrnic_ib_uncharge(qp->user, EXRNIC_KIND_READ_OUT, places);
+	else
+		qp->read_places = places;
+	return err;
+}
+
+static void exrnic_ib_uncharge_reads(struct exrnic_ib_qp *qp)
+{
+	exrnic_ib_uncharge(qp->user, EXRNIC_KIND_READ_IN, qp->read_places);
+	exrnic_ib_uncharge(qp->user, EXRNIC_KIND_READ_OUT, qp->read_places);
+}
+
+/* ---- On the device */
+
 /*
  * How many reads may be under way is said with RTR and RTS, and places for them are taken now: most, and fewer
  * if others have taken them.
@@ -209,9 +252,13 @@ static int exrnic_ib_qp_create_on_device(struct exrnic_ib_qp *qp, struct exrnic_
 	int err = -ENOSPC;
 
 	for (i = qp->service == EXRNIC_SERVICE_RC ? 0 : 2; err == -ENOSPC && i < ARRAY_SIZE(reads); i++) {
+		if (exrnic_ib_charge_reads(qp, exrnic_read_places(reads[i])))
+			continue;
 		attr->max_reads_out = reads[i];
 		attr->max_reads_in = reads[i];
 		err = exrnic_qp_create(exrnic_ib_edev(qp->ibqp.device), &qp->qp, attr);
+		if (err)
+			exrnic_ib_uncharge_reads(qp);
 	}
 	return err;
 }
@@ -268,6 +315,7 @@ static int exrnic_ib_qp_publish(struct exrnic_ib_qp *qp, const struct ib_qp_init
 	if (!err)
 		return 0;
 	exrnic_qp_destroy(dev->edev, &qp->qp);
+	exrnic_ib_uncharge_reads(qp);
 err_headers:
 	exrnic_ib_qp_unregister_headers(qp);
 	return err;
@@ -296,9 +344,13 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	qp->qp.failed = exrnic_ib_qp_failed;
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;
-	err = udata ? exrnic_ib_qp_pin_memory(qp, udata) : exrnic_ib_qp_alloc_memory(qp);
+	qp->user = exrnic_ib_user_of(udata);
+	err = exrnic_ib_charge_qp(qp);
 	if (err)
 		return err;
+	err = udata ? exrnic_ib_qp_pin_memory(qp, udata) : exrnic_ib_qp_alloc_memory(qp);
+	if (err)
+		goto err_charge;
 	if (udata) {
 		err = exrnic_ib_qp_publish(qp, init, udata);
 	} else {
@@ -306,8 +358,11 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 		err = exrnic_ib_qp_publish(qp, init, udata);
 		mutex_unlock(&exrnic_ib_device(ibqp->device)->qps_lock);
 	}
-	if (err)
-		exrnic_ib_qp_free_memory(qp);
+	if (!err)
+		return 0;
+	exrnic_ib_qp_free_memory(qp);
+err_charge:
+	exrnic_ib_uncharge_qp(qp);
 	return err;
 }
 
@@ -341,6 +396,8 @@ int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	exrnic_ib_qp_unregister_headers(qp);
 	exrnic_ib_groups_free(qp);
 	exrnic_ib_qp_free_memory(qp);
+	exrnic_ib_uncharge_reads(qp);
+	exrnic_ib_uncharge_qp(qp);
 	return 0;
 }
 

@@ -87,12 +87,16 @@ int exrnic_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, st
 		return -EINVAL;
 	slots = init->attr.max_wr * each;
 	spin_lock_init(&srq->lock);
+	srq->user = exrnic_ib_user_of(udata);
+	err = exrnic_ib_charge(srq->user, EXRNIC_KIND_SRQ, 1);
+	if (err)
+		return err;
 	if (udata)
 		err = exrnic_ib_srq_user_ring(srq, udata, slots, &core.log_slots);
 	else
 		err = exrnic_ib_srq_kernel_ring(srq, slots, &core.log_slots);
 	if (err)
-		return err;
+		goto err_charge;
 	srq->slots = BIT(core.log_slots);
 	srq->elements = init->attr.max_sge;
 	srq->srq.low = exrnic_ib_srq_low;
@@ -107,6 +111,8 @@ int exrnic_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, st
 	exrnic_srq_destroy(edev, &srq->srq);
 err_ring:
 	exrnic_ib_srq_free(srq);
+err_charge:
+	exrnic_ib_uncharge(srq->user, EXRNIC_KIND_SRQ, 1);
 	return err;
 }
 
@@ -144,5 +150,6 @@ int exrnic_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	exrnic_srq_destroy(exrnic_ib_edev(ibsrq->device), &srq->srq);
 	exrnic_ib_srq_free(srq);
+	exrnic_ib_uncharge(srq->user, EXRNIC_KIND_SRQ, 1);
 	return 0;
 }

@@ -209,6 +209,40 @@ extern const struct attribute_group exrnic_counter_group;
 extern const struct attribute_group exrnic_pkey_group;
 extern const struct attribute_group exrnic_firmware_group;
 
+/* ---- Users, each of whom has a share of a device, by whichever drivers on top */
+
+/* What a device has a number of. */
+enum exrnic_kind {
+	EXRNIC_KIND_PAGE,
+	EXRNIC_KIND_PD,
+	EXRNIC_KIND_CQ,
+	EXRNIC_KIND_SRQ,
+	EXRNIC_KIND_QP,
+	EXRNIC_KIND_MR,		/* and memory windows: what has an STag */
+	EXRNIC_KIND_WINDOW,
+	EXRNIC_KIND_PORT,
+	EXRNIC_KIND_MSG_CHANNEL,
+	EXRNIC_KIND_ATTACHMENT,
+	EXRNIC_KIND_READ_OUT,	/* places for PULLs of this side, which queue pairs have, */
+	EXRNIC_KIND_READ_IN,	/* and of the peer */
+	EXRNIC_KINDS
+};
+
+struct exrnic_user;
+
+/*
+ * The user whose process calls. It stays until it is put as often, and has nothing any more; the device must stay as long.
+ * NULL: no memory. Who is asked when a process comes is the one all of its objects are of: it may hand its files to others.
+ */
+struct exrnic_user *exrnic_user_get(struct exrnic_device *edev);
+void exrnic_user_put(struct exrnic_user *user);
+/*
+ * So many more of a kind. -EDQUOT: that would be more than parameter max_user_percent grants one user, and the caller has no
+ * CAP_SYS_RESOURCE.
+ */
+int exrnic_user_take(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
+void exrnic_user_give_back(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
+
 /* ---- Pages of BAR 2, from which doorbells are rung; queues belong to one of them */
 
 int exrnic_page_alloc(struct exrnic_device *edev, u32 *page);

@@ -14,7 +14,7 @@
 
 #include "support.h"
 
-#define SHARE_OF_A_USER "/sys/module/exrnic_cdev/parameters/max_user_percent"
+#define SHARE_OF_A_USER "/sys/module/exrnic/parameters/max_user_percent"
 
 enum { MEMLOCK_PAGES = 64 };
 

@@ -46,11 +46,11 @@
  *	CREATE_WINDOW	   windows, so many in a row: EXRNIC_MAX_WINDOWS, or what the device has
  *	ATTACH_GROUP	   attachments: EXRNIC_MAX_ATTACHED
  *
- * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev or the rdma cgroup.
+ * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev and exrnic (max_user_percent), or the rdma cgroup.
  * max_objects: what one file has of domains, queues, queue pairs, regions, memory windows, windows, ports, message
  * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
  * max_user_percent: the share of each of these kinds, of user pages, and of places for PULLs, that a user
- * without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
+ * without CAP_SYS_RESOURCE may have, with what it has by uverbs. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
  * all of a device together.
  *
  * Rings (CREATE_CQ, RESIZE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message

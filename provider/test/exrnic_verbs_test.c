@@ -7,12 +7,18 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -924,6 +930,194 @@ static bool check_threads(void)
 	return true;
 }
 
+/* ---- Users */
+
+enum {
+	FIRST_USER = 60001,
+	SHARE = 2, /* percent */
+	MANY = 4096, /* more than that of any kind */
+};
+
+/* What a user has got of each kind. */
+struct share {
+	int pds, cqs, srqs, qps, windows, groups;
+	int pages; /* contexts beside the first, and files of the other device */
+};
+
+/* Makes one after the other, until that fails for want of memory. */
+#define COUNT(make)                                                            \
+	({                                                                     \
+		int count_ = 0;                                                \
+		while (count_ < MANY && (make))                                \
+			count_++;                                              \
+		count_ < MANY && errno == ENOMEM ? count_ : -1;                \
+	})
+
+static struct ibv_srq *make_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+
+	return ibv_create_srq(pd, &init);
+}
+
+static struct ibv_qp *make_qp(struct ibv_cq *cq, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = type,
+	};
+
+	return ibv_create_qp(pd, &init);
+}
+
+static bool attach(struct ibv_qp *qp, uint8_t number)
+{
+	union ibv_gid group = { .raw = { 0xff, 0x0e, [15] = number } };
+
+	return !(errno = ibv_attach_mcast(qp, &group, 0));
+}
+
+/* By both ways into the device. */
+static bool open_another(struct ibv_device *device)
+{
+	const int fd = open("/dev/exrnic0", O_RDWR);
+
+	if (fd >= 0)
+		return true;
+	if (errno != EDQUOT)
+		return false;
+	return ibv_open_device(device);
+}
+
+static bool take_all(struct ibv_device *device, struct share *share)
+{
+	static uint8_t bytes[4096];
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	uint8_t number = 0;
+
+	context = ibv_open_device(device);
+	HOLDS(context);
+	pd = ibv_alloc_pd(context);
+	cq = ibv_create_cq(context, 8, NULL, NULL, 0);
+	HOLDS(pd && cq);
+	qp = make_qp(cq, IBV_QPT_UD);
+	HOLDS(qp);
+	share->groups = COUNT(attach(qp, number++));
+	share->qps = COUNT(make_qp(cq, IBV_QPT_RC));
+	share->cqs = COUNT(ibv_create_cq(context, 8, NULL, NULL, 0));
+	share->srqs = COUNT(make_srq());
+	share->pds = COUNT(ibv_alloc_pd(context));
+	share->windows = COUNT(number++ % 2 ? !!ibv_alloc_mw(pd, IBV_MW_TYPE_2) :
+					     !!ibv_reg_mr(pd, bytes, sizeof(bytes), 0));
+	share->pages = COUNT(open_another(device));
+	return true;
+}
+
+/* A process of that user, which tells what it has got, and keeps it until it is killed. */
+static pid_t start_user(uid_t uid, struct share *share)
+{
+	const struct rlimit no_limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct share got = {};
+	int fds[2], status;
+	pid_t child;
+
+	if (pipe(fds))
+		return -1;
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		setrlimit(RLIMIT_MEMLOCK, &no_limit);
+		if (setgid(uid) || setuid(uid) ||
+		    prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+		    !take_all(context->device, &got))
+			_exit(1);
+		if (write(fds[1], &got, sizeof(got)) == sizeof(got))
+			pause();
+		_exit(1);
+	}
+	close(fds[1]);
+	if (child > 0 && read(fds[0], share, sizeof(*share)) != sizeof(*share)) {
+		waitpid(child, &status, 0);
+		child = -1;
+	}
+	close(fds[0]);
+	return child;
+}
+
+static void end_user(pid_t child)
+{
+	int status;
+
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+}
+
+static bool is_share(const struct share *share,
+		     const struct ibv_device_attr *of)
+{
+	printf("  a user has got %d domains, %d completion queues, %d shared receive queues, %d queue pairs, %d regions and windows, %d groups, %d pages\n",
+	       share->pds, share->cqs, share->srqs, share->qps, share->windows,
+	       share->groups, share->pages);
+	/* With what it had made before: a domain, a queue, a queue pair with a region. */
+	HOLDS(share->cqs + 1 == of->max_cq * SHARE / 100);
+	HOLDS(share->srqs == of->max_srq * SHARE / 100);
+	HOLDS(share->qps + 1 == (of->max_qp + 2) * SHARE / 100);
+	HOLDS(share->windows + 1 == (of->max_mr + 1) * SHARE / 100);
+	HOLDS(share->groups == of->max_mcast_grp * SHARE / 100);
+	HOLDS(share->pds > 0 && share->pages > 0);
+	return true;
+}
+
+static bool set_share(int percent)
+{
+	FILE *file = fopen("/sys/module/exrnic/parameters/max_user_percent", "w");
+	bool good;
+
+	HOLDS(file);
+	good = fprintf(file, "%d", percent) > 0;
+	HOLDS(!fclose(file) && good);
+	return true;
+}
+
+static bool let_all_open(void)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s",
+		 context->device->dev_name);
+	HOLDS(!chmod(path, 0666));
+	HOLDS(!chmod("/dev/exrnic0", 0666));
+	return true;
+}
+
+static bool check_users(void)
+{
+	struct share first, second, again;
+	struct ibv_device_attr attr;
+	pid_t a, b;
+
+	if (getuid())
+		return true; /* who is not root has a share, too */
+	HOLDS(!ibv_query_device(context, &attr));
+	HOLDS(let_all_open() && set_share(SHARE));
+	a = start_user(FIRST_USER, &first);
+	HOLDS(a > 0);
+	b = start_user(FIRST_USER + 1, &second);
+	HOLDS(b > 0);
+	HOLDS(is_share(&first, &attr));
+	HOLDS(!memcmp(&first, &second, sizeof(first)));
+	end_user(a);
+	a = start_user(FIRST_USER, &again);
+	HOLDS(a > 0 && !memcmp(&first, &again, sizeof(first)));
+	end_user(a);
+	end_user(b);
+	return set_share(50);
+}
+
 static const struct {
 	const char *what;
 	bool (*run)(void);
@@ -952,6 +1146,8 @@ static const struct {
 	  check_one_by_one },
 	{ "no region is named by the last addresses of all", check_far_addresses },
 	{ "a queue that is resized loses no completion", check_resize },
+	{ "one user leaves what the device has few of to others, and all when it is killed",
+	  check_users },
 	{ "threads do not disturb each other", check_threads },
 };
 
