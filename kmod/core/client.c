@@ -21,7 +21,9 @@ void exrnic_client_register(struct exrnic_device *edev, struct exrnic_client *cl
 	client->edev = edev;
 	client->alive = false;
 	mutex_lock(&edev->clients_lock);
+	spin_lock(&edev->clients_list_lock);
 	list_add_tail(&client->entry, &edev->clients);
+	spin_unlock(&edev->clients_list_lock);
 	if (edev->alive)
 		exrnic_client_begin(client);
 	mutex_unlock(&edev->clients_lock);
@@ -30,10 +32,14 @@ EXRNIC_EXPORT(exrnic_client_register);
 
 void exrnic_client_unregister(struct exrnic_client *client)
 {
-	mutex_lock(&client->edev->clients_lock);
+	struct exrnic_device *edev = client->edev;
+
+	mutex_lock(&edev->clients_lock);
 	exrnic_client_end(client);
+	spin_lock(&edev->clients_list_lock);
 	list_del(&client->entry);
-	mutex_unlock(&client->edev->clients_lock);
+	spin_unlock(&edev->clients_list_lock);
+	mutex_unlock(&edev->clients_lock);
 }
 EXRNIC_EXPORT(exrnic_client_unregister);
 
@@ -68,4 +74,15 @@ void exrnic_clients_tell(struct exrnic_device *edev, u32 notices)
 		if (client->alive)
 			client->ops->notice(client, notices);
 	mutex_unlock(&edev->clients_lock);
+}
+
+void exrnic_clients_cut_off(struct exrnic_device *edev)
+{
+	struct exrnic_client *client;
+
+	spin_lock(&edev->clients_list_lock);
+	list_for_each_entry(client, &edev->clients, entry)
+		if (client->ops->cut_off)
+			client->ops->cut_off(client);
+	spin_unlock(&edev->clients_list_lock);
 }

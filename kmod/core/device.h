@@ -12,6 +12,7 @@
  *   exrnic_port.lock		what is done with a port
  *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
  *   exrnic_device.users_lock	what each user has
+ *   exrnic_device.clients_list_lock	who is told that it is cut off; then locks of who is told
  * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
  */
 #ifndef EXRNIC_DEVICE_H
@@ -132,6 +133,7 @@ struct exrnic_device {
 	struct list_head users;	/* struct exrnic_user */
 
 	struct mutex clients_lock;
+	spinlock_t clients_list_lock;	/* who changes the list has both */
 	struct list_head clients;
 	bool alive;
 	spinlock_t netdev_lock;
@@ -192,6 +194,8 @@ void exrnic_clients_begin(struct exrnic_device *edev);
 /* On return nobody has an object of the device. */
 void exrnic_clients_end(struct exrnic_device *edev);
 void exrnic_clients_tell(struct exrnic_device *edev, u32 notices);
+/* In the mailbox's lock. */
+void exrnic_clients_cut_off(struct exrnic_device *edev);
 
 /* ---- Asynchronous events become calls of those whom they concern */
 

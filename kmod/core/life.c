@@ -104,6 +104,7 @@ static void exrnic_life_end_events(struct exrnic_device *edev)
 static void exrnic_life_fatal(struct exrnic_device *edev)
 {
 	exrnic_async_notice(edev, EXRNIC_NOTICE_FATAL);
+	exrnic_clients_cut_off(edev);
 }
 
 /* ---- Watch */
@@ -290,6 +291,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	mutex_init(&edev->users_lock);
 	INIT_LIST_HEAD(&edev->users);
 	mutex_init(&edev->clients_lock);
+	spin_lock_init(&edev->clients_list_lock);
 	INIT_LIST_HEAD(&edev->clients);
 	spin_lock_init(&edev->netdev_lock);
 	return edev;

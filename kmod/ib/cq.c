@@ -25,6 +25,7 @@ static bool exrnic_ib_cq_fired(struct exrnic_cq *core)
 {
 	struct exrnic_ib_cq *cq = container_of(core, struct exrnic_ib_cq, cq);
 
+	WRITE_ONCE(cq->armed, false);
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	return exrnic_ib_cq_is_news(cq);
 }
@@ -85,6 +86,8 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_lock);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
 	cq->user = exrnic_ib_user_of(udata);
 	err = exrnic_ib_charge(cq->user, EXRNIC_KIND_CQ, 1);
 	if (err)
@@ -105,7 +108,11 @@ int exrnic_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->path.num_entries = BIT(core.log_entries);
 	cq->path.number = cq->cq.cqn;
 	answer.cqn = cq->cq.cqn;
-	err = udata ? exrnic_ib_tell(udata, &answer, sizeof(answer)) : 0;
+	if (!udata) {
+		exrnic_ib_flush_add_cq(cq);
+		return 0;
+	}
+	err = exrnic_ib_tell(udata, &answer, sizeof(answer));
 	if (!err)
 		return 0;
 	exrnic_cq_destroy(edev, &cq->cq);
@@ -120,6 +127,8 @@ int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct exrnic_ib_cq *cq = exrnic_ib_cq(ibcq);
 
+	if (!ibcq->uobject)
+		exrnic_ib_flush_remove_cq(cq);
 	exrnic_cq_destroy(exrnic_ib_edev(ibcq->device), &cq->cq);
 	exrnic_ib_memory_free(ibcq->device, &cq->ring);
 	exrnic_ib_uncharge(cq->user, EXRNIC_KIND_CQ, 1);
@@ -168,10 +177,12 @@ int exrnic_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	bool missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
+	WRITE_ONCE(cq->armed, true);
 	exrnic_cq_report(&cq->path, &exrnic_ib_device(ibcq->device)->user_page,
 			 solicited ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
-	missed = exrnic_cq_at(&cq->path, cq->path.consumer);
+	missed = exrnic_cq_at(&cq->path, cq->path.consumer) || exrnic_ib_flush_is_due(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
+	exrnic_ib_flush_if_cut_off(exrnic_ib_device(ibcq->device));
 	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
@@ -200,29 +211,6 @@ static enum ib_wc_status exrnic_ib_status(u8 status)
 		return IB_WC_RNR_RETRY_EXC_ERR;
 	default:
 		return IB_WC_GENERAL_ERR;
-	}
-}
-
-static enum ib_wc_opcode exrnic_ib_opcode(const struct exrnic_cqe *cqe)
-{
-	switch (cqe->opcode) {
-	case EXRNIC_WQE_OPCODE_PUSH:
-	case EXRNIC_WQE_OPCODE_PUSH_IMM:
-		return IB_WC_RDMA_WRITE;
-	case EXRNIC_WQE_OPCODE_PULL:
-		return IB_WC_RDMA_READ;
-	case EXRNIC_WQE_OPCODE_FETCH_ADD:
-		return IB_WC_FETCH_ADD;
-	case EXRNIC_WQE_OPCODE_COMPARE_SWAP:
-		return IB_WC_COMP_SWAP;
-	case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE:
-		return IB_WC_LOCAL_INV;
-	case EXRNIC_WQE_OPCODE_FAST_REGISTER:
-		return IB_WC_REG_MR;
-	case EXRNIC_WQE_OPCODE_RECV:
-		return IB_WC_RECV;
-	default:
-		return IB_WC_SEND;
 	}
 }
 
@@ -276,7 +264,7 @@ static bool exrnic_ib_translate(struct exrnic_ib_cq *cq, const struct exrnic_cqe
 	if (!exrnic_ib_complete(cq, cqe, wc))
 		return false;
 	wc->status = exrnic_ib_status(cqe->status);
-	wc->opcode = exrnic_ib_opcode(cqe);
+	wc->opcode = exrnic_ib_wc_opcode(cqe->opcode);
 	wc->byte_len = le32_to_cpu(cqe->byte_length);
 	wc->port_num = EXRNIC_IB_PORT;
 	wc->vendor_err = cqe->status ? le32_to_cpu(cqe->detail) : 0;
@@ -322,6 +310,12 @@ int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
 		cq->path.consumer++;
 	}
 	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(ibcq->device)->user_page, cq->path.num_entries);
+	/* Behind all that the device has told. */
+	if (taken < most && exrnic_device_error(exrnic_ib_edev(ibcq->device)) &&
+	    !exrnic_cq_at(&cq->path, cq->path.consumer)) {
+		memset(buffers + taken, 0, (most - taken) * sizeof(*buffers));
+		taken += exrnic_ib_flush_take(cq, most - taken, wcs + taken);
+	}
 	spin_unlock_irqrestore(&cq->lock, irq);
 	/* Their queue pair may be gone from here on. */
 	for (i = 0; i < taken; i++)

@@ -3,8 +3,8 @@
  * exrnic_ib.ko: the device as the kernel's RDMA subsystem knows one. Its port looks like RoCE's: addresses are GIDs of the
  * RNIC's network interface, and name nodes by their MAC addresses.
  *
- * Locks: qps_lock; then a queue's own, with interrupts off, of a completion queue before those of work queues. The RDMA core
- * keeps apart what makes and ends an object, and not what changes one.
+ * Locks: qps_lock, or cqs_lock; then a queue's own, with interrupts off, of a completion queue before those of work queues. The
+ * RDMA core keeps apart what makes and ends an object, and not what changes one.
  */
 #ifndef EXRNIC_IB_H
 #define EXRNIC_IB_H
@@ -33,6 +33,9 @@ struct exrnic_ib_device {
 	struct exrnic_identity identity;
 	struct xarray qps;		/* by number: those of kernel users */
 	struct mutex qps_lock;		/* who makes or ends one of these: its number is not another one's before it is out */
+	struct list_head cqs;		/* those of kernel users */
+	struct mutex cqs_lock;
+	struct work_struct flush;	/* tells kernel users of what will not be done: see flush.c */
 	/* From which kernel users ring doorbells. */
 	u32 page;
 	struct exrnic_user_page user_page;
@@ -73,6 +76,10 @@ struct exrnic_ib_cq {
 	/* Of kernel users. */
 	spinlock_t lock;
 	struct exrnic_cq_ring path;
+	struct list_head entry;		/* of exrnic_ib_device.cqs */
+	struct list_head senders;	/* queue pairs whose work completes here, */
+	struct list_head receivers;	/* and whose receives do, from a queue of their own */
+	bool armed;
 };
 
 struct exrnic_ib_srq {
@@ -114,6 +121,9 @@ struct exrnic_ib_qp {
 	struct ib_qp_attr attr;			/* what the device does not keep */
 	struct mutex groups_lock;
 	struct list_head groups;
+	/* Of kernel users. */
+	struct list_head send_entry;		/* of exrnic_ib_cq.senders, */
+	struct list_head recv_entry;		/* and .receivers */
 };
 
 struct exrnic_ib_mw {
@@ -203,6 +213,23 @@ int exrnic_ib_charge(struct exrnic_user *user, enum exrnic_kind kind, u32 count)
 void exrnic_ib_uncharge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
 /* From which the queues of an object are rung: its process's, or that of kernel users. */
 u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata);
+
+/* ---- flush.c: of kernel users, when the device is cut off */
+
+/* Of the operation that a work request, or its completion, names. */
+enum ib_wc_opcode exrnic_ib_wc_opcode(u8 opcode);
+/* Between these two a queue pair's work is flushed. */
+void exrnic_ib_flush_add(struct exrnic_ib_qp *qp);
+void exrnic_ib_flush_remove(struct exrnic_ib_qp *qp);
+/* Between these two users of a completion queue are told. */
+void exrnic_ib_flush_add_cq(struct exrnic_ib_cq *cq);
+void exrnic_ib_flush_remove_cq(struct exrnic_ib_cq *cq);
+/* In the lock of the completion queue: completions of work that the device will not do; whether there is such. */
+int exrnic_ib_flush_take(struct exrnic_ib_cq *cq, int most, struct ib_wc *wcs);
+bool exrnic_ib_flush_is_due(struct exrnic_ib_cq *cq);
+/* Something was posted, or armed: if nobody else does, a thread tells of it. Any context. */
+void exrnic_ib_flush_if_cut_off(struct exrnic_ib_device *dev);
+void exrnic_ib_flush_init(struct exrnic_ib_device *dev);
 
 /* ---- cq.c */
 

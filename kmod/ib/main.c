@@ -14,6 +14,7 @@ struct exrnic_ib_face {
 	struct exrnic_client client;
 	struct device *parent;
 	struct exrnic_ib_device *dev;	/* between begin and end; NULL: it did not come into being */
+	spinlock_t lock;		/* who changes dev, beside begin and end, which come one at a time */
 };
 
 static const struct ib_device_ops exrnic_ib_ops = {
@@ -146,6 +147,13 @@ static int exrnic_ib_register(struct exrnic_ib_device *dev, struct device *paren
 	return err;
 }
 
+static void exrnic_ib_set_dev(struct exrnic_ib_face *face, struct exrnic_ib_device *dev)
+{
+	spin_lock(&face->lock);
+	face->dev = dev;
+	spin_unlock(&face->lock);
+}
+
 static void exrnic_ib_begin(struct exrnic_client *client)
 {
 	struct exrnic_ib_face *face = container_of(client, struct exrnic_ib_face, client);
@@ -154,11 +162,14 @@ static void exrnic_ib_begin(struct exrnic_client *client)
 
 	if (dev) {
 		dev->edev = client->edev;
+		exrnic_ib_flush_init(dev);
 		err = exrnic_ib_register(dev, face->parent);
 		if (!err) {
-			face->dev = dev;
+			exrnic_ib_set_dev(face, dev);
+			exrnic_ib_flush_if_cut_off(dev);	/* before it had a place */
 			return;
 		}
+		cancel_work_sync(&dev->flush);
 		ib_dealloc_device(&dev->ibdev);
 	}
 	dev_err(face->parent, "no RDMA device: error %d\n", err);
@@ -171,9 +182,11 @@ static void exrnic_ib_end(struct exrnic_client *client)
 
 	if (!dev)
 		return;
-	face->dev = NULL;
-	exrnic_device_unwatch(dev->edev);
+	/* It can be cut off while kernel users end what they have. */
 	ib_unregister_device(&dev->ibdev);
+	exrnic_device_unwatch(dev->edev);
+	exrnic_ib_set_dev(face, NULL);
+	cancel_work_sync(&dev->flush);
 	exrnic_ib_give_page_back(dev);
 	xa_destroy(&dev->qps);
 	ib_dealloc_device(&dev->ibdev);
@@ -205,10 +218,21 @@ static void exrnic_ib_notice(struct exrnic_client *client, u32 notices)
 		exrnic_ib_raise(dev, attr.state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
+static void exrnic_ib_cut_off(struct exrnic_client *client)
+{
+	struct exrnic_ib_face *face = container_of(client, struct exrnic_ib_face, client);
+
+	spin_lock(&face->lock);
+	if (face->dev)
+		schedule_work(&face->dev->flush);
+	spin_unlock(&face->lock);
+}
+
 static const struct exrnic_client_ops exrnic_ib_client_ops = {
 	.begin = exrnic_ib_begin,
 	.end = exrnic_ib_end,
 	.notice = exrnic_ib_notice,
+	.cut_off = exrnic_ib_cut_off,
 };
 
 /* ---- The auxiliary bus */
@@ -219,6 +243,7 @@ static int exrnic_ib_probe(struct auxiliary_device *adev, const struct auxiliary
 
 	if (!face)
 		return -ENOMEM;
+	spin_lock_init(&face->lock);
 	face->client.ops = &exrnic_ib_client_ops;
 	face->parent = adev->dev.parent;
 	auxiliary_set_drvdata(adev, face);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Work requests of kernel users. */
+/* Work requests of kernel users. A device that has been cut off takes them, too: they are flushed. */
 #include <linux/string.h>
 
 #include "ib.h"
@@ -230,9 +230,7 @@ int exrnic_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const s
 	int slots, err;
 
 	spin_lock_irqsave(&qp->sq.lock, irq);
-	err = exrnic_device_error(exrnic_ib_edev(ibqp->device));
-	if (!err && !exrnic_ib_may_send(qp))
-		err = -EINVAL;
+	err = exrnic_ib_may_send(qp) ? 0 : -EINVAL;
 	for (; !err && wr; wr = err ? wr : wr->next) {
 		/* What a datagram has in front is written where the next slot has its place. */
 		slots = exrnic_work_queue_has_room(queue, 1) ? exrnic_ib_build_send(qp, wr, &work) : -ENOMEM;
@@ -249,6 +247,7 @@ int exrnic_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const s
 	if (put)
 		exrnic_ring_announce(&queue->ring, &exrnic_ib_device(ibqp->device)->user_page, qp->qp.qpn);
 	spin_unlock_irqrestore(&qp->sq.lock, irq);
+	exrnic_ib_flush_if_cut_off(exrnic_ib_device(ibqp->device));
 	if (err)
 		*bad = wr;
 	return err;
@@ -280,9 +279,7 @@ int exrnic_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const s
 	int slots, err;
 
 	spin_lock_irqsave(&qp->rq.lock, irq);
-	err = exrnic_device_error(exrnic_ib_edev(ibqp->device));
-	if (!err && (ibqp->srq || READ_ONCE(qp->state) == IB_QPS_RESET))
-		err = -EINVAL;
+	err = ibqp->srq || READ_ONCE(qp->state) == IB_QPS_RESET ? -EINVAL : 0;
 	for (; !err && wr; wr = err ? wr : wr->next) {
 		slots = exrnic_ib_build_receive(wr, qp->rq.elements, &work);
 		if (slots < 0) {
@@ -300,6 +297,7 @@ int exrnic_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const s
 	if (put)
 		exrnic_ring_announce(&queue->ring, &exrnic_ib_device(ibqp->device)->user_page, qp->qp.qpn);
 	spin_unlock_irqrestore(&qp->rq.lock, irq);
+	exrnic_ib_flush_if_cut_off(exrnic_ib_device(ibqp->device));
 	if (err)
 		*bad = wr;
 	return err;

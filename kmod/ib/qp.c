@@ -331,6 +331,8 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	if (init->create_flags)
 		return -EOPNOTSUPP;
 	/* The core sets these behind this, and what is below asks for them. */
+	ibqp->send_cq = init->send_cq;
+	ibqp->recv_cq = init->recv_cq;
 	ibqp->srq = init->srq;
 	ibqp->qp_type = init->qp_type;
 	err = exrnic_ib_qp_shape(qp, &init->cap);
@@ -357,6 +359,8 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 		mutex_lock(&exrnic_ib_device(ibqp->device)->qps_lock);
 		err = exrnic_ib_qp_publish(qp, init, udata);
 		mutex_unlock(&exrnic_ib_device(ibqp->device)->qps_lock);
+		if (!err)
+			exrnic_ib_flush_add(qp);
 	}
 	if (!err)
 		return 0;
@@ -387,6 +391,7 @@ int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (ibqp->uobject) {
 		exrnic_qp_destroy(dev->edev, &qp->qp);
 	} else {
+		exrnic_ib_flush_remove(qp);
 		mutex_lock(&dev->qps_lock);
 		exrnic_qp_destroy(dev->edev, &qp->qp);
 		exrnic_ib_qp_forget(qp);
@@ -546,6 +551,13 @@ static enum ib_qp_state exrnic_ib_current_state(struct exrnic_ib_qp *qp)
 	return exrnic_ib_state(status.state);
 }
 
+/* A kernel user's on a device that has been cut off: what it holds is flushed. */
+static bool exrnic_ib_is_stopped(struct exrnic_ib_qp *qp, enum ib_qp_state to)
+{
+	return !qp->ibqp.uobject && (to == IB_QPS_RESET || to == IB_QPS_ERR) &&
+	       exrnic_device_error(exrnic_ib_edev(qp->ibqp.device));
+}
+
 int exrnic_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
@@ -567,7 +579,7 @@ int exrnic_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, s
 			return err;
 	}
 	err = exrnic_qp_modify(exrnic_ib_edev(ibqp->device), &qp->qp, &modify);
-	if (err)
+	if (err && !exrnic_ib_is_stopped(qp, to))
 		return err == -EPERM ? -EINVAL : err;
 	exrnic_ib_keep(&qp->attr, attr, mask);
 	WRITE_ONCE(qp->state, to);

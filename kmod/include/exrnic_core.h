@@ -72,6 +72,8 @@ struct exrnic_client;
  * @end:	It is about to lose all that it knows (unbound, reset, suspended). On return the client has no object
  *		any more and makes none before the next begin(). Called by exrnic_client_unregister() if it is alive.
  * @notice:	EXRNIC_NOTICE_*, between these two
+ * @cut_off:	Or NULL. EXRNIC_NOTICE_FATAL, at once and by whoever finds out: also while another one runs, such as an end() that
+ *		waits for what the device does not do any more. With a spinlock, so it sleeps not, and lets somebody else act
  *
  * None of them may register or unregister a client. They may take RTNL: who has it does neither.
  */
@@ -79,6 +81,7 @@ struct exrnic_client_ops {
 	void (*begin)(struct exrnic_client *client);
 	void (*end)(struct exrnic_client *client);
 	void (*notice)(struct exrnic_client *client, u32 notices);
+	void (*cut_off)(struct exrnic_client *client);
 };
 
 /**

@@ -175,6 +175,7 @@ int main(int argc, char **argv)
 	run_tests(&run, window_tests);
 	run_tests(&run, port_tests);
 	run_tests(&run, kernel_user_tests);
+	run_tests(&run, verbs_tests);
 	run_tests(&run, eth_tests);
 	run_tests(&run, death_tests);
 	run_tests(&run, fuzz_ioctl_tests);

@@ -52,6 +52,7 @@ extern const struct test waiting_tests[];
 extern const struct test window_tests[];
 extern const struct test port_tests[];
 extern const struct test kernel_user_tests[];
+extern const struct test verbs_tests[];
 extern const struct test eth_tests[];
 extern const struct test death_tests[];
 extern const struct test fuzz_ioctl_tests[];

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A test that is a module: a user of kernel verbs on the RNIC, as NVMe over RDMA is one. Loading it does what parameter
+ * `check` names, on the device exrnic_0: what goes wrong is the error, and a line in the log that names it. Nothing of it
+ * is left but the module; after check=death the RNIC has to be bound anew.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#define DEVICE		"exrnic_0"
+#define PORT		1
+#define DEPTH		8
+#define LIMIT		msecs_to_jiffies(10000)
+#define QUIET_MS	200
+
+static char *check = "";
+module_param(check, charp, 0444);
+MODULE_PARM_DESC(check, "What to do: death");
+
+struct verbs_user {
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *connected;	/* to itself, in RTS */
+	struct ib_qp *waiting;		/* in INIT */
+};
+
+/* Work that is posted, and comes back. */
+struct task {
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
+
+static int failed(const char *what, int err)
+{
+	pr_err("exrnic_verbs_user: %s: error %d\n", what, err);
+	return err;
+}
+
+/* ---- Objects */
+
+static struct ib_qp *create_qp(struct verbs_user *user)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = user->cq,
+		.recv_cq = user->cq,
+		.cap = {
+			.max_send_wr = DEPTH,
+			.max_recv_wr = DEPTH,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IB_QPT_RC,
+	};
+
+	return ib_create_qp(user->pd, &init);
+}
+
+static int to_init(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = PORT };
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+}
+
+static int to_rts(struct verbs_user *user, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTR,
+		.path_mtu = IB_MTU_256,
+		.dest_qp_num = qp->qp_num,
+		.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE,
+	};
+	union ib_gid gid;
+	int err = rdma_query_gid(user->dev, PORT, 0, &gid);
+
+	if (err)
+		return err;
+	rdma_ah_set_port_num(&attr.ah_attr, PORT);
+	rdma_ah_set_grh(&attr.ah_attr, &gid, 0, 0, 1, 0);
+	rdma_get_ll_mac((struct in6_addr *)gid.raw, attr.ah_attr.roce.dmac);
+	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+			   IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	if (err)
+		return err;
+	/* Who finds no receive comes again for ever. */
+	attr = (struct ib_qp_attr){ .qp_state = IB_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7 };
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			    IB_QP_MAX_QP_RD_ATOMIC | IB_QP_SQ_PSN);
+}
+
+static void destroy(struct verbs_user *user)
+{
+	if (!IS_ERR_OR_NULL(user->waiting))
+		ib_destroy_qp(user->waiting);
+	if (!IS_ERR_OR_NULL(user->connected))
+		ib_destroy_qp(user->connected);
+	if (!IS_ERR_OR_NULL(user->cq))
+		ib_free_cq(user->cq);
+	if (!IS_ERR_OR_NULL(user->pd))
+		ib_dealloc_pd(user->pd);
+}
+
+static int create(struct verbs_user *user)
+{
+	int err;
+
+	user->pd = ib_alloc_pd(user->dev, 0);
+	if (IS_ERR(user->pd))
+		return failed("no domain", PTR_ERR(user->pd));
+	user->cq = ib_alloc_cq(user->dev, user, 8 * DEPTH, 0, IB_POLL_WORKQUEUE);
+	if (IS_ERR(user->cq))
+		return failed("no completion queue", PTR_ERR(user->cq));
+	user->connected = create_qp(user);
+	user->waiting = create_qp(user);
+	if (IS_ERR(user->connected) || IS_ERR(user->waiting))
+		return failed("no queue pair", -EIO);
+	err = to_init(user->connected);
+	if (!err)
+		err = to_rts(user, user->connected);
+	if (!err)
+		err = to_init(user->waiting);
+	return err ? failed("a queue pair does not change its state", err) : 0;
+}
+
+/* ---- Work */
+
+static void task_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct task *task = container_of(wc->wr_cqe, struct task, cqe);
+
+	task->status = wc->status;
+	complete(&task->done);
+}
+
+static void begin(struct task *task)
+{
+	task->cqe.done = task_done;
+	init_completion(&task->done);
+}
+
+static int post_send(struct ib_qp *qp, struct task *task, int flags)
+{
+	const struct ib_send_wr wr = {
+		.wr_cqe = &task->cqe,
+		.opcode = IB_WR_SEND,
+		.send_flags = flags,
+	};
+
+	begin(task);
+	return ib_post_send(qp, &wr, NULL);
+}
+
+static int post_recv(struct ib_qp *qp, struct task *task)
+{
+	const struct ib_recv_wr wr = { .wr_cqe = &task->cqe };
+
+	begin(task);
+	return ib_post_recv(qp, &wr, NULL);
+}
+
+static int await_flushed(struct task *tasks, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (!wait_for_completion_timeout(&tasks[i].done, LIMIT))
+			return failed("work is not flushed", -ETIMEDOUT);
+		if (tasks[i].status != IB_WC_WR_FLUSH_ERR)
+			return failed("work ends otherwise than flushed", -EPROTO);
+	}
+	return 0;
+}
+
+/* ---- The device dies, without a word to its driver, while work is under way, and while somebody drains */
+
+static int post_all(struct verbs_user *user, struct task *tasks)
+{
+	int err = post_send(user->connected, &tasks[0], IB_SEND_SIGNALED);
+
+	if (!err)
+		err = post_send(user->connected, &tasks[1], 0);
+	if (!err)
+		err = post_recv(user->waiting, &tasks[2]);
+	if (!err)
+		err = post_recv(user->waiting, &tasks[3]);
+	return err;
+}
+
+static int reset_in_silence(struct verbs_user *user)
+{
+	struct pci_dev *pdev = to_pci_dev(user->dev->dev.parent);
+	int err;
+
+	pci_save_state(pdev);
+	err = pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
+	pci_restore_state(pdev);
+	return err;
+}
+
+static int die(struct verbs_user *user, struct task *tasks)
+{
+	int err = post_all(user, tasks);
+
+	if (err)
+		return failed("work is not taken", err);
+	msleep(QUIET_MS);
+	if (completion_done(&tasks[0].done) || completion_done(&tasks[2].done))
+		return failed("work ends before the device does", -EPROTO);
+	err = reset_in_silence(user);
+	if (err)
+		return failed("the device cannot be reset", err);
+	err = await_flushed(tasks, 4);
+	if (err)
+		return err;
+	/* Nothing else is lost from now on, either. */
+	err = post_all(user, tasks);
+	if (err)
+		return failed("work is not taken by a dead device", err);
+	err = await_flushed(tasks, 4);
+	if (err)
+		return err;
+	ib_drain_qp(user->waiting);
+	ib_drain_qp(user->connected);
+	return 0;
+}
+
+static int check_death(struct verbs_user *user)
+{
+	struct task *tasks = kcalloc(4, sizeof(*tasks), GFP_KERNEL);
+	int err = tasks ? create(user) : -ENOMEM;
+
+	if (!err)
+		err = die(user, tasks);
+	destroy(user);
+	kfree(tasks);
+	return err;
+}
+
+/* ---- All of it */
+
+static const struct {
+	const char *name;
+	int (*run)(struct verbs_user *user);
+} checks[] = {
+	{ "death", check_death },
+};
+
+static int run(struct verbs_user *user)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(checks); i++)
+		if (!strcmp(check, checks[i].name))
+			return checks[i].run(user);
+	return failed("there is no such check", -EINVAL);
+}
+
+static int __init exrnic_verbs_user_init(void)
+{
+	struct verbs_user user = {};
+	int err;
+
+	user.dev = ib_device_get_by_name(DEVICE, RDMA_DRIVER_UNKNOWN);
+	if (!user.dev)
+		return failed("there is no " DEVICE, -ENODEV);
+	err = run(&user);
+	ib_device_put(user.dev);
+	return err;
+}
+
+static void __exit exrnic_verbs_user_exit(void)
+{
+}
+
+module_init(exrnic_verbs_user_init);
+module_exit(exrnic_verbs_user_exit);
+
+MODULE_DESCRIPTION("exrnic RDMA NIC: test of what users of kernel verbs need");
+MODULE_AUTHOR("The exrnic authors");
+MODULE_LICENSE("Dual BSD/GPL");
