@@ -175,8 +175,10 @@ install-provider: provider
 install-%:
 	@echo "PARTS: there is no '$*'; there are: $(INSTALLABLE)" >&2; exit 1
 
-kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
-	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
+# An hour and more when all is fetched and built.
+kmod-matrix: host ## The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests, with their programs
+	@tools/setup/extra.sh dkms
+	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" NAMES="$(NAMES)" tools/kmod_matrix.sh $(SUITES)
 
 # Builds that kernel first, in minutes; it stays in build/deps. SOAK_MS=n: of each random test. RUNS: see there.
 debug-kernel-test: host ## Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations

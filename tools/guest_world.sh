@@ -5,6 +5,7 @@
 #   tools/guest_world.sh [PACKAGE...]    more packages than those of tools/setup/world-packages.txt
 #
 #   SUITE=      the Debian suite; by default the system's, so that its programs run in guests, too
+#   WORLD=      the folder for it, if not build/deps/world
 #   MIRROR=     the Debian archive to take it from, if not the system's
 #   KERNEL=     a kernel of the user's own needs MODULES=, the folder /lib/modules/RELEASE that belongs to it
 set -euo pipefail

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds the kernel module, without a warning, against the kernel of each Debian suite, and tests it
-# in guests that run that kernel. The kernels stay in build/deps/kernels; remove that folder, or one
-# of a suite, to have the newest again.
+# Builds the kernel modules, without a warning, against the kernel of each Debian suite, and tests them
+# in guests that run that kernel, with programs of this project and with those of that suite's Debian ("make
+# world-test"). For the system's own kernel DKMS builds them, too. The kernels stay in build/deps/kernels, and the
+# Debians in build/deps/world-SUITE; remove one, to have the newest again.
 #
 #   tools/kmod_matrix.sh [SUITE...]    default: all
+#   NAMES=                             only these programs of those Debians
 #   GUEST_CONTENTS=                    arguments of make_initramfs.py; make kmod-matrix gives them
 #   MIRROR=                            the Debian archive to take them from
 set -euo pipefail
@@ -36,18 +38,55 @@ build_module() {
   fi
 }
 
+# image SUITE: the initramfs of a guest of that kernel.
+image() {
+  local module out=$OUT/$1 modules=()
+  for module in exrnic exrnic_cdev exrnic_eth exrnic_ib test/exrnic_kernel_user; do
+    modules+=(--module "$out/kmod/$module.ko")
+  done
+  "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" "${modules[@]}" "${CONTENTS[@]}"
+}
+
+# logged LOG COMMAND...: its output goes there, and is shown if it fails.
+logged() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 || {
+    cat "$log" >&2
+    return 1
+  }
+}
+
 # in_guests SUITE NAME ARGUMENT... : what a launch does on that kernel; its log is kept.
 in_guests() {
   local suite=$1 name=$2 out=$OUT/$1
   shift 2
-  "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" \
-    --module "$out/kmod/exrnic.ko" --module "$out/kmod/exrnic_cdev.ko" \
-    --module "$out/kmod/exrnic_eth.ko" --module "$out/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
-  if ! "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
-    --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@" >"$out/$name.log" 2>&1; then
-    cat "$out/$name.log" >&2
-    return 1
-  fi
+  logged "$out/$name.log" "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
+    --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@"
+}
+
+# programs_of SUITE: those of that Debian, on that kernel.
+programs_of() {
+  local root=$FOREIGN_KERNELS_DIR/$1 out=$OUT/$1 world=$DEPS/world-$1 modules
+  modules=$(realpath "$root/usr/lib/modules/"*-cloud-amd64)
+  logged "$out/guest_world.log" env SUITE="${1%-backports}" MODULES="$modules" WORLD="$world" \
+    tools/guest_world.sh || return 1
+  # shellcheck disable=SC2086 # a list of words
+  logged "$out/world.log" "$PYTHON" tests/world/world_test.py --directory "$out/world" \
+    --launch-option="--kernel=$(image_in "$root")" --launch-option="--initramfs=$out/initramfs.cpio" \
+    --launch-option="--world-folder=$world" ${NAMES:-}
+}
+
+# by_dkms: the sources that are installed for it, built for the system's headers.
+by_dkms() {
+  local root=$OUT/dkms name
+  rm -rf "$root"
+  mkdir -p "$root/tree"
+  logged "$OUT/dkms.log" make -s -C kmod dkms_install DESTDIR="$PWD/$root" || return 1
+  name=$(basename "$root/usr/src/"*)
+  # shellcheck disable=SC2153 # of the environment
+  logged "$OUT/dkms.log" dkms build --dkmstree "$PWD/$root/tree" --sourcetree "$PWD/$root/usr/src" \
+    -m exrnic -v "${name#*-}" -k "$(headers_release "$KDIR")" --kernelsourcedir "$KDIR"
 }
 
 # cell NAME COMMAND... : runs it, and prints how that went as a cell of the table.
@@ -73,8 +112,10 @@ row() {
     return
   fi
   if [[ $2 == boot ]]; then
+    image "$1"
     cell exrnic-kmod-test in_guests "$1" kmod-test --run-seconds 300 run exrnic-kmod-test
     cell push in_guests "$1" push push
+    cell programs programs_of "$1"
   fi
   echo
 }
@@ -98,12 +139,18 @@ main() {
     [[ ${HOW[$suite]:-} ]] || die "$suite: not one of ${SUITES[*]}"
   done
   find_debian
+  mkdir -p "$OUT"
   fetch "$@"
+  logged "$OUT/provider.log" tools/provider.sh
+  printf '%-19s %-27s' "the system's" "$(headers_release "$KDIR")"
+  cell DKMS by_dkms
+  echo
   for suite in "$@"; do row "$suite" "${HOW[$suite]}"; done
   return "$FAILED"
 }
 
 FAILED=0
+: "${KDIR:?the headers of the guests of this system: use make kmod-matrix}"
 PYTHON=${PYTHON:-/usr/bin/python3}
 read -ra CONTENTS <<<"${GUEST_CONTENTS:?what is in the image of a guest: use make kmod-matrix}"
 main "$@"

@@ -4,7 +4,7 @@
 
     tests/world/world_test.py [--core ref] [NAME...]    NAMEs: only these
 
-Outputs are in build/run/world_test/guestN/results.json. Exit status: 0 if each did as programs.py says.
+Outputs are in guestN/results.json of the directory, build/run/world_test if none is given. Exit status: 0 if each did as programs.py says.
 """
 
 import argparse
@@ -29,17 +29,17 @@ def launch(options, chosen):
     names = " ".join(f"'{name}'" for name in options.names)
     seconds = sum(program.seconds + program.settle for program in chosen) + 60
     return subprocess.run(
-        [sys.executable, _CLONE / "sim/launch", "--directory", _DIRECTORY, "--world", "--memory", "1G",
+        [sys.executable, _CLONE / "sim/launch", "--directory", options.directory, "--world", *options.launch_option, "--memory", "1G",
          "--sim-argument=--core", f"--sim-argument={options.core}", "--boot-seconds", str(_BOOT_SECONDS),
          "--run-seconds", str(seconds), "--put", f"{_HERE}:/opt/world", "--take", "/results.json",
          "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {names}"], check=False).returncode
 
 
-def results():
+def results(directory):
     """By node and name."""
     found = {}
     for node in range(_NODES):
-        path = _DIRECTORY / f"guest{node}/results.json"
+        path = directory / f"guest{node}/results.json"
         for result in json.loads(path.read_text()) if path.is_file() else []:
             found[node, result["name"]] = result
     return found
@@ -76,6 +76,9 @@ def judge(program, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--core", default="ref", help="of exrnic-sim (default: %(default)s)")
+    parser.add_argument("--directory", type=pathlib.Path, default=_DIRECTORY, help="for logs and outputs")
+    parser.add_argument("--launch-option", action="append", default=[], metavar="OPTION",
+                        help="more for sim/launch, such as --kernel=FILE; can be repeated")
     parser.add_argument("names", metavar="NAME", nargs="*")
     options = parser.parse_args()
     try:
@@ -84,7 +87,7 @@ def main():
         parser.error(str(error))
     status = launch(options, chosen)
     print()
-    found = results()
+    found = results(options.directory)
     failed = sum(judge(program, found) for program in chosen)
     return 1 if failed or status else 0
 

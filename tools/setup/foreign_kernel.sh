@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A kernel of another Debian suite, to build the module against and to boot: headers, the compiler
-# that they ask for with the libraries it needs, and the image. Unpacked into a folder of its own,
+# that they ask for with the libraries it needs, the image, and its modules. Unpacked into a folder of its own,
 # where it runs on any Debian; nothing of the system changes. Sourced, never run.
 
 FOREIGN_KERNELS_DIR=$DEPS/kernels
@@ -14,9 +14,9 @@ shopt -s extglob
 # ensure_foreign_kernel SUITE: fetches it, unless that was done before.
 ensure_foreign_kernel() {
   local suite=$1 work=$DEPS/tmp/kernel-$1 root=$FOREIGN_KERNELS_DIR/$1
-  [[ ! -e $root ]] || return 0
+  [[ ! -e $root/usr/lib/modules ]] || return 0
   fresh_dir "$work/apt"
-  say "downloading kernel, headers and compiler of $suite (70 to 130 MB)"
+  say "downloading kernel, headers and compiler of $suite (70 to 160 MB)"
   private_sources "$work/apt/sources.list" "${suite%-backports}" "$suite"
   private_apt "$work/apt" update >"$work/apt.log" 2>&1 || foreign_kernel_failed "$suite" "$work"
   (download_foreign_kernel "$suite" "$work") >>"$work/apt.log" 2>&1 ||
@@ -51,7 +51,7 @@ download_foreign_kernel() {
   release=${headers#linux-headers-}
   release=${release%%_*}
   version=$(dpkg-deb -f "$headers" Version)
-  download_image "$release" "$version"
+  download_image "$release" "$version" && { download_modules "$release" "$version" || true; }
 }
 
 # merge_usr ROOT: moves what older packages have in /lib and /lib64 to where newer ones have it.
@@ -71,7 +71,7 @@ prune_foreign_kernel() {
   for program in "${FOREIGN_PROGRAMS[@]}"; do keep+=(! -name "$program"); done
   find "$1/usr/bin" -mindepth 1 "${keep[@]}" -delete
   find "$1" "$1/usr" "$1/usr/lib" -maxdepth 1 \
-    -regex '.*/\(boot\|etc\|var\|usr/sbin\|usr/share\|usr/lib/\(modules\|systemd\|udev\)\)' \
+    -regex '.*/\(boot\|etc\|var\|usr/sbin\|usr/share\|usr/lib/\(systemd\|udev\)\)' \
     -exec rm -rf {} +
 }
 

@@ -69,6 +69,11 @@ download_image() {
     private_apt ../.. download "linux-image-$1=$2"
 }
 
+# download_modules RELEASE VERSION: likewise. Until 7.x they are in the package of the image, and this one is not there.
+download_modules() {
+  private_apt ../.. download "linux-modules-$1=$2" 2>/dev/null
+}
+
 # take_image ROOT FILE: moves the image there. It is in /boot, or since 7.x beside its modules.
 take_image() {
   find "$1" \( -path '*/boot/vmlinuz-*' -o -path '*/modules/*/vmlinuz' \) -exec mv {} "$2" \;

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A Debian for guests in build/deps/world, with the modules of the guests' kernel. Made anew only if this file,
+# A Debian for guests in WORLD, build/deps/world if that is not set, with the modules of the guests' kernel. Made anew only if this file,
 # the packages asked for, or the guests' kernel is another; remove the folder to have the newest packages.
 # Sourced, never run: see tools/guest_world.sh.
 #
 # root.squashfs: all files, read by all guests. mount/: the modules that a guest needs to mount them, in their
 # order. packages: what is in it, with versions. key: what it was made of.
 
-WORLD=$DEPS/world
+WORLD=${WORLD:-$DEPS/world}
 WORLD_PACKAGES=tools/setup/world-packages.txt
 # Unpacked, not installed.
 TOOLS=(mmdebstrap squashfs-tools liblzo2-2)
@@ -85,7 +85,7 @@ fetch_modules() {
   mkdir -p "$1/kernel/cache/archives"
   tried "$1/kernel.log" "apt-get update failed" private_apt "$1/kernel" update
   (cd "$1/kernel/cache/archives" && download_image "$RELEASE" "$KERNEL_VERSION" &&
-    { private_apt ../.. download "linux-modules-$RELEASE=$KERNEL_VERSION" 2>/dev/null || true; }) >>"$1/kernel.log" ||
+    { download_modules "$RELEASE" "$KERNEL_VERSION" || true; }) >>"$1/kernel.log" ||
     die "the system's package sources have no kernel $RELEASE of version $KERNEL_VERSION any more: make setup"
   unpack_archives "$1/kernel" "$1/kernel/root"
   # In /lib, or in /usr/lib: of more than one package since 7.x.
