@@ -29,9 +29,6 @@ class Program:
         return self.expected + (self.of_client if node == 1 else ())
 
 
-UCX = "UCX_NET_DEVICES=exrnic_0:1"
-
-
 def pair(name, command, expected):
     """Node 0 waits for node 1, which is told of it by the last argument."""
     return Program(name, (command, f"{command} {{peer}}"), settle=2, of_client=(expected,))
@@ -72,9 +69,7 @@ PROGRAMS = (
                          "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), settle=2),
     Program("fi_pingpong", ("fi_pingpong -p verbs -e msg -I 50", "fi_pingpong -p verbs -e msg -I 50 {peer}"),
             (r"64 +50 ",), settle=2),
-    *(Program(f"ucx_perftest {kind}",
-              (f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10",
-               f"{UCX} UCX_TLS={kind} ucx_perftest -t tag_lat -n 100 -w 10 {{peer}}"), settle=2)
+    *(Program(f"ucx_perftest {kind}", (f"sh /opt/world/ucx.sh {kind}", f"sh /opt/world/ucx.sh {kind} {{peer}}"), (), 120, 2)
       for kind in ("rc_v", "ud_v")),
     # Kernel users: a disk in the memory of node 0.
     Program("nvmet-rdma", ("sh /opt/world/nvme_over_rdma.sh target {node}", None)),
