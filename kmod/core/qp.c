@@ -103,22 +103,23 @@ unsigned long exrnic_qp_stop_deadline(void)
 }
 EXRNIC_EXPORT(exrnic_qp_stop_deadline);
 
-void exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline)
+bool exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline)
 {
 	bool late = false;
 
 	if (!qp->stopped)
-		return;
+		return true;
 	while (exrnic_qp_is_under_way(edev, qp)) {
 		if (late) {
 			dev_warn_ratelimited(&edev->pdev->dev,
-					     "queue pair %u: work is under way %u ms after its end began; its peer may not hear of the end\n",
-					     qp->qpn, EXRNIC_QP_STOP_MS);
-			return;
+					     "queue pair %u: work is still under way, and waited for no longer; its peer may not hear of the end\n",
+					     qp->qpn);
+			return false;
 		}
 		usleep_range(EXRNIC_QP_STOP_POLL_US, 2 * EXRNIC_QP_STOP_POLL_US);
 		late = time_after(jiffies, deadline);
 	}
+	return true;
 }
 EXRNIC_EXPORT(exrnic_qp_await_stop);
 

@@ -347,6 +347,7 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;
 	qp->user = exrnic_ib_user_of(udata);
+	qp->hangs = exrnic_ib_hangs_of(ibqp->device, udata);
 	err = exrnic_ib_charge_qp(qp);
 	if (err)
 		return err;
@@ -383,11 +384,25 @@ static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 	exrnic_work_queue_reset(&qp->rq.path);
 }
 
+/*
+ * The RDMA core ends all of a process one by one. The first that does not come to rest has all the time; those behind
+ * it have none, until one does.
+ */
+static void exrnic_ib_qp_stop(struct exrnic_ib_qp *qp)
+{
+	struct exrnic_device *edev = exrnic_ib_edev(qp->ibqp.device);
+	const unsigned long deadline = READ_ONCE(*qp->hangs) ? jiffies : exrnic_qp_stop_deadline();
+
+	exrnic_qp_begin_stop(edev, &qp->qp);
+	WRITE_ONCE(*qp->hangs, !exrnic_qp_await_stop(edev, &qp->qp, deadline));
+}
+
 int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct exrnic_ib_device *dev = exrnic_ib_device(ibqp->device);
 	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
 
+	exrnic_ib_qp_stop(qp);
 	if (ibqp->uobject) {
 		exrnic_qp_destroy(dev->edev, &qp->qp);
 	} else {

@@ -521,12 +521,13 @@ void exrnic_qp_begin_stop(struct exrnic_device *edev, struct exrnic_qp *qp);
  * exrnic_qp_await_stop() - until nothing of it is under way
  * @edev:	the device
  * @qp:		the queue pair
- * @deadline:	in jiffies; see exrnic_qp_stop_deadline(). The log says if it passes
+ * @deadline:	in jiffies; see exrnic_qp_stop_deadline(). If it passes, the log says so
  *
+ * False: it has passed. Who ends many, one after the other, does well to wait for the next ones no longer than until now.
  * Behind that a peer whose PULL it answers has heard of the end, and a receive that a message had
  * taken has completed.
  */
-void exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline);
+bool exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline);
 unsigned long exrnic_qp_stop_deadline(void);
 
 void exrnic_qp_destroy(struct exrnic_device *edev, struct exrnic_qp *qp);
