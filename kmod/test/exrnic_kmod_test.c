@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 	run_tests(&run, eth_tests);
 	run_tests(&run, death_tests);
 	run_tests(&run, fuzz_ioctl_tests);
+	run_tests(&run, fuzz_uverbs_tests);
 	run_tests(&run, fuzz_rings_tests);
 	run_tests(&run, fuzz_registers_tests);
 	run_tests(&run, removal_tests);

@@ -56,6 +56,7 @@ extern const struct test verbs_tests[];
 extern const struct test eth_tests[];
 extern const struct test death_tests[];
 extern const struct test fuzz_ioctl_tests[];
+extern const struct test fuzz_uverbs_tests[];
 extern const struct test fuzz_rings_tests[];
 extern const struct test fuzz_registers_tests[];
 
