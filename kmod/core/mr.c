@@ -31,6 +31,13 @@ int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 }
 EXRNIC_EXPORT(exrnic_mr_create);
 
+int exrnic_mr_change(struct exrnic_device *edev, struct exrnic_mr *mr, const struct exrnic_mr_attr *attr)
+{
+	exrnic_mbox_invalidate_mr(edev, mr->stag);
+	return exrnic_mr_register(edev, mr, attr);
+}
+EXRNIC_EXPORT(exrnic_mr_change);
+
 /* What work requests give its memory to. */
 static int exrnic_stag_create(struct exrnic_device *edev, u32 *stag, u32 pdn,
 			      enum exrnic_region_kind kind)

@@ -45,26 +45,33 @@ static void exrnic_ib_mr_free(struct exrnic_ib_mr *mr)
 	kfree(mr);
 }
 
+static struct exrnic_mr_attr exrnic_ib_mr_attr(const struct exrnic_ib_mr *mr, struct ib_pd *ibpd, u32 rights)
+{
+	return (struct exrnic_mr_attr) {
+		.pbl = &mr->memory.pbl,
+		.address = mr->ibmr.iova,
+		.length = mr->ibmr.length,
+		.pdn = exrnic_ib_pd(ibpd)->pdn,
+		.access = rights,
+	};
+}
+
 /* Of one with memory: the device. */
 static struct ib_mr *exrnic_ib_mr_publish(struct exrnic_ib_mr *mr, u64 address, u64 length, u32 rights)
 {
-	const struct exrnic_mr_attr attr = {
-		.pbl = &mr->memory.pbl,
-		.address = address,
-		.length = length,
-		.pdn = exrnic_ib_pd(mr->ibmr.pd)->pdn,
-		.access = rights,
-	};
-	int err = exrnic_mr_create(exrnic_ib_edev(mr->ibmr.device), &mr->mr, &attr);
+	struct exrnic_mr_attr attr;
+	int err;
 
+	mr->ibmr.length = length;
+	mr->ibmr.iova = address;
+	attr = exrnic_ib_mr_attr(mr, mr->ibmr.pd, rights);
+	err = exrnic_mr_create(exrnic_ib_edev(mr->ibmr.device), &mr->mr, &attr);
 	if (err) {
 		exrnic_ib_mr_free(mr);
 		return ERR_PTR(err);
 	}
 	mr->ibmr.lkey = mr->mr.stag;
 	mr->ibmr.rkey = mr->mr.stag;
-	mr->ibmr.length = length;
-	mr->ibmr.iova = address;
 	return &mr->ibmr;
 }
 
@@ -169,38 +176,61 @@ struct ib_mr *exrnic_ib_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 l
 	return exrnic_ib_mr_of_user(user, exrnic_ib_mr_of(ibpd, umem, virt, access));
 }
 
-static int exrnic_ib_access_of(const struct exrnic_ib_mr *mr, int flags, int access)
+/* The same memory, and so the same key. */
+static int exrnic_ib_change_mr(struct exrnic_ib_mr *mr, struct ib_pd *ibpd, int access)
 {
-	return flags & IB_MR_REREG_ACCESS ? access : mr->access;
+	struct exrnic_mr_attr attr;
+	u32 rights;
+	int err = exrnic_ib_access(access, &rights);
+
+	if (err)
+		return err;
+	attr = exrnic_ib_mr_attr(mr, ibpd, rights);
+	err = exrnic_mr_change(exrnic_ib_edev(mr->ibmr.device), &mr->mr, &attr);
+	if (!err)
+		mr->access = access;
+	return err;
 }
 
 /* A new one, in whose favour the core ends the old one: it is the user's in its place. */
+static struct ib_mr *exrnic_ib_pin_anew(struct exrnic_ib_mr *mr, struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
+					int access)
+{
+	struct ib_mr *next = exrnic_ib_pin_mr(ibpd, start, length, virt, access);
+
+	if (!IS_ERR(next))
+		swap(exrnic_ib_mr(next)->user, mr->user);
+	return next;
+}
+
+/*
+ * With other memory, or if it was pinned to be read and shall be written: a new one, in whose favour the core ends the
+ * old one. NULL: it is changed itself.
+ */
 struct ib_mr *exrnic_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 virt, int access,
 				      struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct exrnic_ib_mr *mr = exrnic_ib_mr(ibmr);
-	struct ib_mr *next;
+	struct ib_umem *umem = mr->memory.umem;
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!mr->memory.umem)
+	if (!umem)
 		return ERR_PTR(-EINVAL);
-	if (mr->memory.umem->is_dmabuf && !(flags & IB_MR_REREG_TRANS))
-		return ERR_PTR(-EOPNOTSUPP);
-	/* A child has other memory there. */
-	if (mr->memory.umem->owning_mm != current->mm && !(flags & IB_MR_REREG_TRANS))
-		return ERR_PTR(-EFAULT);
-	if (!(flags & IB_MR_REREG_TRANS)) {
-		start = mr->memory.umem->address;
-		length = mr->memory.umem->length;
-		virt = ibmr->iova;
-	}
 	if (!(flags & IB_MR_REREG_PD))
 		ibpd = ibmr->pd;
-	next = exrnic_ib_pin_mr(ibpd, start, length, virt, exrnic_ib_access_of(mr, flags, access));
-	if (!IS_ERR(next))
-		swap(exrnic_ib_mr(next)->user, mr->user);
-	return next;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (flags & IB_MR_REREG_TRANS)
+		return exrnic_ib_pin_anew(mr, ibpd, start, length, virt, access);
+	if (umem->writable || !ib_access_writable(access))
+		return ERR_PTR(exrnic_ib_change_mr(mr, ibpd, access));
+	if (umem->is_dmabuf)
+		return ERR_PTR(-EOPNOTSUPP);
+	/* A child has other memory there. */
+	if (umem->owning_mm != current->mm)
+		return ERR_PTR(-EFAULT);
+	return exrnic_ib_pin_anew(mr, ibpd, umem->address, umem->length, ibmr->iova, access);
 }
 
 /* Work requests register it: their page list lies in coherent memory of the kernel. */

@@ -549,6 +549,11 @@ struct exrnic_mr_attr {
 int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 		     const struct exrnic_mr_attr *attr);
 /*
+ * The same STag with other attributes. In between it refuses every access, and for good if this fails; windows bound to
+ * it end.
+ */
+int exrnic_mr_change(struct exrnic_device *edev, struct exrnic_mr *mr, const struct exrnic_mr_attr *attr);
+/*
  * A region that is what a work request FAST_REGISTER says, when one has said it and until one, or a peer, invalidates it. It
  * names an exrnic_pbl_build_kernel(), whose pages stay where they are meanwhile; and the key, which
  * then is the low byte of the STag.

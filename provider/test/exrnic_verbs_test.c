@@ -664,6 +664,49 @@ static bool check_far_addresses(void)
 	return true;
 }
 
+/* As long as its memory does for its new rights. One that was pinned to be read gets another key with other pins. */
+static bool check_changed_region(void)
+{
+	const int writable = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct pair pair;
+	struct ibv_wc wc;
+	struct ibv_mr *mr;
+	struct ibv_pd *other;
+	uint32_t key;
+
+	HOLDS(make_pair(&pair, IBV_QPT_RC, 0, NULL));
+	mr = ibv_reg_mr(pd, pair.bytes + BYTES, BYTES, 0);
+	HOLDS(mr);
+	HOLDS(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, writable));
+	key = mr->rkey;
+	other = ibv_alloc_pd(context);
+	HOLDS(other);
+	HOLDS(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0));
+	HOLDS(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS, pd, NULL, 0,
+			    IBV_ACCESS_LOCAL_WRITE));
+	HOLDS(!ibv_dealloc_pd(other));
+	HOLDS(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, writable));
+	HOLDS(mr->rkey == key && mr->lkey == key);
+
+	fill(pair.bytes, 50, 5);
+	sge = piece(&pair, 0, 50);
+	wr = write_wr(&pair, 1, &sge, 100);
+	wr.wr.rdma.rkey = key;
+	HOLDS(post(&pair.a, &wr));
+	HOLDS(await_good(pair.cq, 1, &wc));
+	HOLDS(is_filled(pair.bytes + BYTES + 100, 50, 5));
+	HOLDS(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE));
+	HOLDS(mr->rkey == key);
+	HOLDS(post(&pair.a, &wr));
+	HOLDS(await(pair.cq, &wc));
+	HOLDS(wc.status == IBV_WC_REM_ACCESS_ERR);
+	HOLDS(end_pair(&pair, true));
+	HOLDS(!ibv_dereg_mr(mr));
+	return true;
+}
+
 /* For the peer's own queue pair, and the bytes that were bound. */
 static bool check_memory_window(void)
 {
@@ -1137,6 +1180,8 @@ static const struct {
 	{ "immediate data are the same number to the peer", check_immediate },
 	{ "a region that the peer has invalidated is refused from then on",
 	  check_invalidation },
+	{ "a region whose rights or domain change keeps its key, and does what they say",
+	  check_changed_region },
 	{ "the peer writes where a memory window is bound, and nowhere else",
 	  check_memory_window },
 	{ "atomics say what was there before", check_atomics },
