@@ -247,12 +247,21 @@ static int exrnic_create_in_kernel(struct exrnic_context *ctx,
 	return 0;
 }
 
+/* The kernel knows which types may have them. */
+static bool exrnic_has_other_flags(const struct ibv_qp_init_attr_ex *attr)
+{
+	return (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	       (attr->create_flags & ~IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
+}
+
 static bool exrnic_qp_attr_is_valid(struct ibv_context *ibctx,
 				    const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD |
+				     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    exrnic_has_other_flags(attr) ||
 	    (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
 	     attr->qp_type != IBV_QPT_UD)) {
 		errno = EOPNOTSUPP;

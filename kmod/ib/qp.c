@@ -328,7 +328,9 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 
 	if (err)
 		return err;
-	if (init->create_flags)
+	/* A connected one sends no multicast that could come back. */
+	if (init->create_flags &&
+	    (init->create_flags != IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK || qp->service == EXRNIC_SERVICE_UD))
 		return -EOPNOTSUPP;
 	/* The core sets these behind this, and what is below asks for them. */
 	ibqp->send_cq = init->send_cq;
