@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs programs.py in a guest, in step with the other one, and writes what came of each.
 
-    in_guest.py NODE RESULTS LINE [NAME...]    LINE: the serial line between the two guests; NAMEs: only these
+    in_guest.py NODE RESULTS LINE CORE [NAME...]
+        LINE: the serial line between the two guests; CORE: as programs.FACTORS has it; NAMEs: only these
 
 RESULTS is a JSON list of {"name", "status", "output", "seconds"}; a status of null: it took too long.
 """
@@ -60,13 +61,13 @@ class Line:
         return bool(found)
 
 
-def run(program, node):
+def run(program, node, factor):
     command = program.command(node).replace("{node}", str(node)).replace("{peer}", f"node{1 - node}")
     start = time.monotonic()
     child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, start_new_session=True)
     try:
-        output, _ = child.communicate(timeout=program.seconds)
+        output, _ = child.communicate(timeout=program.seconds * factor)
         status = child.returncode
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
@@ -78,13 +79,14 @@ def run(program, node):
 
 def main():
     node, results, line = int(sys.argv[1]), sys.argv[2], Line(sys.argv[3], int(sys.argv[1]))
+    core = sys.argv[4]
     done = []
-    for program in programs.chosen(sys.argv[4:]):
+    for program in programs.chosen(sys.argv[5:] or programs.of_core(core)):
         line.meet()
         time.sleep(program.settle * node)
         if program.command(node) is None:
             continue
-        done.append(run(program, node))
+        done.append(run(program, node, programs.FACTORS[core]))
         print(f"{program.name}: status {done[-1]['status']}, {done[-1]['seconds']} s", flush=True)
         with open(results, "w", encoding="utf-8") as file:
             json.dump(done, file)

@@ -3,6 +3,8 @@
 
 A row is run in two guests at once, after each other in this order. In a command {node} is the guest's number
 and {peer} the other's. Node 1 begins when node 0 has had `settle` seconds to listen.
+
+One of each kind is run on the RTL, too, unless others are named: see ON_RTL.
 """
 
 import dataclasses
@@ -51,6 +53,11 @@ PROGRAMS = (
             ("^nvme_rdma ", "^nvmet_rdma ", "^rpcrdma ")),
     # The RNIC as the kernel and rdma-core know it.
     Program("ibv_devinfo", "ibv_devinfo -v", ("PORT_ACTIVE", r"GID\[ *1\]:.*RoCE v2")),
+    Program("ping", (None, "ping -c 5 {peer}"), (", 0% packet loss",)),
+    Program("iperf3", ("iperf3 -s -1", "iperf3 -c {peer} -n 4M"), (r" receiver$",), settle=2),
+    Program("Ethernet errors", "ethtool -S eth0; ip -j -s link show dev eth0 | python3 -c 'import json, sys; "
+            "print({way: s[\"errors\"] for way, s in json.load(sys.stdin)[0][\"stats64\"].items()})'",
+            (r"^{'rx': 0, 'tx': 0}$",)),
     Program("exrnic-verbs-test", "exrnic-verbs-test exrnic_0 1", ("^ok +threads do not",), 120),
     *(pair(f"ibv_{kind}_pingpong {options}".strip(), f"ibv_{kind}_pingpong -g 1 -n 200 {options}", "iters in")
       for kind, options in (("rc", ""), ("rc", "-e"), ("rc", "-t"), ("uc", ""), ("ud", "-s 1024"), ("srq", "-q 4"))),
@@ -69,8 +76,20 @@ PROGRAMS = (
                          "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), settle=2),
     Program("fi_pingpong", ("fi_pingpong -p verbs -e msg -I 50", "fi_pingpong -p verbs -e msg -I 50 {peer}"),
             (r"64 +50 ",), settle=2),
+    Program("fi_pingpong 4 KiB", ("fi_pingpong -p verbs -e msg -I 50 -S 4096",
+                                  "fi_pingpong -p verbs -e msg -I 50 -S 4096 {peer}"), (r"4k +50 ",), settle=2),
     *(Program(f"ucx_perftest {kind}", (f"sh /opt/world/ucx.sh {kind}", f"sh /opt/world/ucx.sh {kind} {{peer}}"), (), 120, 2)
       for kind in ("rc_v", "ud_v")),
+    # MPI: four ranks, two in each guest.
+    Program("ssh", ("sh /opt/world/mpi.sh key", "sh /opt/world/mpi.sh sshd {peer}"), settle=2),
+    *(Program(f"mpirun {kind}", (f"sh /opt/world/mpi.sh run {kind} python3 -m mpi4py.bench ringtest -n 64 -l 20", None),
+              (r"^time for 20 loops = .* \(4 processes, 64 bytes\)$",), 180)
+      for kind in ("rc_v", "ud_v")),
+    *(Program(f"NetPIPE {kind}", (f"sh /opt/world/mpi.sh pair {kind} NPopenmpi -n 20 -u 4096 -o /tmp/np.out", None),
+              (r"^ *\d+: +8 bytes +20 times -->",), 180)
+      for kind in ("rc_v", "ud_v")),
+    Program("pyverbs suite", ("python3 -B /opt/world/pyverbs_suite.py exrnic_0 1", None),
+            (r"^pyverbs: (1[1-9]\d|[2-9]\d\d) passed, 0 failed",), 600),
     # Kernel users: a disk in the memory of node 0.
     Program("nvmet-rdma", ("sh /opt/world/nvme_over_rdma.sh target {node}", None)),
     Program("nvme-rdma", (None, "sh /opt/world/nvme_over_rdma.sh host {peer}"), ("err= 0",), 120),
@@ -82,10 +101,42 @@ PROGRAMS = (
 )
 
 
+
+
+def measured(device):
+    """By perftest: the time of 8 bytes one way, and what 64 KiB at a time carry."""
+    return (pair(f"ib_write_lat of {device}", f"ib_write_lat -d {device} -F -x 1 -s 8 -n 1000", r"^ *8 +1000 "),
+            pair(f"ib_write_bw of {device}", f"ib_write_bw -d {device} -F -x 1 -s 65536 -n 1000",
+                 r"^ *65536 +1000 "))
+
+
+# By which tools/bench/world_guests.py measures: the RNIC, and Linux's Soft-RoCE, which sends by the RNIC's Ethernet interface.
+MEASURED = (
+    *measured("exrnic_0"),
+    Program("exrnic-pingpong", "exrnic-pingpong --node {node} --oob /dev/ttyS1 --sizes 8 --rounds 1000"),
+    Program("Soft-RoCE", "modprobe -a udp_tunnel ip6_udp_tunnel && insmod /opt/soft-roce/rdma_rxe.ko && "
+            "rdma link add rxe_0 type rxe netdev eth0 && ibv_devinfo -d rxe_0", ("PORT_ACTIVE",)),
+    *measured("rxe_0"),
+)
+
+# The RTL is simulated, at 50,000 to 100,000 cycles of its clock in a second: a 2,500th of its time.
+ON_RTL = frozenset((
+    "ibv_devinfo", "ping", "iperf3", "Ethernet errors", "exrnic-verbs-test", "ibv_rc_pingpong",
+    "ibv_ud_pingpong -s 1024", "ib_write_lat", "ib_write_bw", "rping", "fi_pingpong 4 KiB", "ucx_perftest rc_v",
+    "nvmet-rdma", "nvme-rdma", "nvmet-rdma ends"))
+# How much longer a command may take.
+FACTORS = {"ref": 1, "rtl": 10}
+
+
+def of_core(core):
+    """Names of those that are run on it."""
+    return [program.name for program in PROGRAMS if core != "rtl" or program.name in ON_RTL]
+
+
 def chosen(names):
     """Those of the table with these names, all without any. Raises ValueError for a name that is not in it."""
-    known = [program.name for program in PROGRAMS]
+    known = {program.name: program for program in PROGRAMS + MEASURED}
     for name in names:
         if name not in known:
             raise ValueError(f"there is no program '{name}'; there are: {', '.join(known)}")
-    return [program for program in PROGRAMS if not names or program.name in names]
+    return [program for program in known.values() if program.name in names] if names else list(PROGRAMS)

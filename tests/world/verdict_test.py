@@ -50,6 +50,12 @@ class Verdict(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "there is no program 'foo'; there are: ibv_devices, "):
             programs.chosen(["foo"])
 
+    def test_on_the_rtl_one_of_each_kind_is_run_and_may_take_longer(self):
+        self.assertEqual(set(programs.of_core("rtl")), programs.ON_RTL)
+        self.assertEqual(len(programs.of_core("ref")), len(programs.PROGRAMS))
+        program = programs.Program("x", "true")
+        self.assertEqual(world_test.problem(program, {**_GOOD, "status": None}, 0, 10), "took more than 600 s")
+
     def test_names_are_unique(self):
         names = [program.name for program in programs.PROGRAMS]
         self.assertEqual(len(names), len(set(names)))

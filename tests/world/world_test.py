@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The programs of programs.py in two guests with a distribution, as a table ("make world-test").
 
-    tests/world/world_test.py [--core ref] [NAME...]    NAMEs: only these
+    tests/world/world_test.py [--core ref|rtl] [NAME...]    NAMEs: only these; without, on the RTL, ON_RTL
 
-Outputs are in guestN/results.json of the directory, build/run/world_test if none is given. Exit status: 0 if each did as programs.py says.
+Outputs are in guestN/results.json of the directory, build/run/world_test_CORE if none is given. Exit status: 0 if each did as programs.py says.
 """
 
 import argparse
@@ -18,39 +18,41 @@ import programs
 
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _HERE = pathlib.Path(__file__).resolve().parent
-_DIRECTORY = _CLONE / "build/run/world_test"
 _NODES = 2
 _BOOT_SECONDS = 180
 _LAST_LINES = 12
 
 
-def launch(options, chosen):
-    """Its status, and what it says. The guests run the programs, whatever becomes of each."""
-    names = " ".join(f"'{name}'" for name in options.names)
-    seconds = sum(program.seconds + program.settle for program in chosen) + 60
+def launch(core, names, folder, *more):
+    """Its status, and what it says. The guests run the programs, whatever becomes of each. `more`: for sim/launch."""
+    factor = programs.FACTORS[core]
+    chosen = programs.chosen(names or programs.of_core(core))
+    seconds = sum(program.seconds * factor + program.settle for program in chosen) + 60
+    named = " ".join(f"'{name}'" for name in names)
     return subprocess.run(
-        [sys.executable, _CLONE / "sim/launch", "--directory", options.directory, "--world", *options.launch_option, "--memory", "1G",
-         "--sim-argument=--core", f"--sim-argument={options.core}", "--boot-seconds", str(_BOOT_SECONDS),
-         "--run-seconds", str(seconds), "--put", f"{_HERE}:/opt/world", "--take", "/results.json",
-         "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {names}"], check=False).returncode
+        [sys.executable, _CLONE / "sim/launch", "--directory", folder, "--world", "--memory", "1G",
+         "--sim-argument=--core", f"--sim-argument={core}", "--boot-seconds", str(_BOOT_SECONDS * factor),
+         "--run-seconds", str(seconds), "--put", f"{_HERE}:/opt/world", "--take", "/results.json", *more,
+         "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {core} {named}"],
+        check=False).returncode
 
 
-def results(directory):
+def results(folder):
     """By node and name."""
     found = {}
     for node in range(_NODES):
-        path = directory / f"guest{node}/results.json"
+        path = folder / f"guest{node}/results.json"
         for result in json.loads(path.read_text()) if path.is_file() else []:
             found[node, result["name"]] = result
     return found
 
 
-def problem(program, result, node):
-    """What is wrong with it; "": nothing."""
+def problem(program, result, node, factor=1):
+    """What is wrong with it; "": nothing. `factor`: how much longer than its row says it might have taken."""
     if result is None:
         return "was not run"
     if result["status"] is None:
-        return f"took more than {program.seconds:g} s"
+        return f"took more than {program.seconds * factor:g} s"
     if result["status"] != 0:
         return f"status {result['status']}"
     for expected in program.patterns(node):
@@ -59,10 +61,10 @@ def problem(program, result, node):
     return ""
 
 
-def judge(program, found):
+def judge(program, found, factor=1):
     """Prints the row; returns how many nodes have failed."""
     nodes = [node for node in range(_NODES) if program.command(node) is not None]
-    told = {node: problem(program, found.get((node, program.name)), node) for node in nodes}
+    told = {node: problem(program, found.get((node, program.name)), node, factor) for node in nodes}
     seconds = max((found[node, program.name]["seconds"] for node in nodes if (node, program.name) in found), default=0)
     print(f"{program.name:<24}{seconds:6.1f} s  {'FAILED' if any(told.values()) else 'ok'}")
     for node, text in told.items():
@@ -75,20 +77,21 @@ def judge(program, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--core", default="ref", help="of exrnic-sim (default: %(default)s)")
-    parser.add_argument("--directory", type=pathlib.Path, default=_DIRECTORY, help="for logs and outputs")
+    parser.add_argument("--core", default="ref", choices=programs.FACTORS, help="of exrnic-sim (default: %(default)s)")
+    parser.add_argument("--directory", type=pathlib.Path, help="for logs and outputs")
     parser.add_argument("--launch-option", action="append", default=[], metavar="OPTION",
                         help="more for sim/launch, such as --kernel=FILE; can be repeated")
     parser.add_argument("names", metavar="NAME", nargs="*")
     options = parser.parse_args()
     try:
-        chosen = programs.chosen(options.names)
+        chosen = programs.chosen(options.names or programs.of_core(options.core))
     except ValueError as error:
         parser.error(str(error))
-    status = launch(options, chosen)
+    folder = options.directory or _CLONE / f"build/run/world_test_{options.core}"
+    status = launch(options.core, options.names, folder, *options.launch_option)
     print()
-    found = results(options.directory)
-    failed = sum(judge(program, found) for program in chosen)
+    found = results(folder)
+    failed = sum(judge(program, found, programs.FACTORS[options.core]) for program in chosen)
     return 1 if failed or status else 0
 
 

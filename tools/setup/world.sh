@@ -13,6 +13,8 @@ WORLD_PACKAGES=tools/setup/world-packages.txt
 TOOLS=(mmdebstrap squashfs-tools liblzo2-2)
 # Manuals and translations: nobody reads them there.
 EXCLUDED=(/usr/share/{man,doc,locale,info,lintian}'/*')
+# But those of pyverbs are its tests, which are run. A folder is made if it is included, too.
+INCLUDED=(/usr/share/doc/rdma-core{,/tests{,'/*'}})
 # Each with all that it depends on.
 TO_MOUNT=(squashfs overlay)
 
@@ -100,6 +102,7 @@ make_root() {
   has_user_ids || apart=(env TMPDIR="$PWD/$work" unshare --mount)
   shift
   for pattern in "${EXCLUDED[@]}"; do options+=(--dpkgopt="path-exclude=$pattern"); done
+  for pattern in "${INCLUDED[@]}"; do options+=(--dpkgopt="path-include=$pattern"); done
   # How this machine reaches the archive, and how old a mirror may be.
   apt-config dump --format '%F "%v";%n' Acquire::http::Proxy Acquire::https::Proxy Acquire::Check-Valid-Until \
     >"$work/apt.conf"
