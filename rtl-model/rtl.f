@@ -118,6 +118,7 @@ rtl-model/tiles/queues/pull_watch/pull_watch.sv
 rtl-model/tiles/queues/qp_fifo/qp_fifo.sv
 rtl-model/tiles/queues/qp_fifo/slice_pool.sv
 rtl-model/tiles/queues/qp_table/qp_table.sv
+rtl-model/tiles/queues/retry_watch/retry_watch.sv
 rtl-model/gen/plain_registers.sv
 rtl-model/tiles/host/registers/counters.sv
 rtl-model/tiles/host/registers/registers.sv

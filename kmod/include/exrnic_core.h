@@ -468,8 +468,8 @@ struct exrnic_qp_modify {
 	u8 max_reads_out;
 	u8 min_rnr_timer;
 	u8 rnr_retry;
-	u8 timeout;			/* these two are kept for exrnic_qp_query() alone */
-	u8 retry_count;
+	u8 timeout;			/* how long nothing may be heard of its work, */
+	u8 retry_count;			/* and how often more: see mbox_modify_qp */
 };
 
 struct exrnic_qp_status {

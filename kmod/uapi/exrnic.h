@@ -261,8 +261,8 @@ struct exrnic_modify_qp {
 	__u8 max_reads_out;
 	__u8 min_rnr_timer;
 	__u8 rnr_retry;
-	__u8 timeout;		/* these two are kept for QUERY_QP alone */
-	__u8 retry_count;
+	__u8 timeout;		/* how long nothing may be heard of its work, */
+	__u8 retry_count;	/* and how often more: see mbox_modify_qp */
 	__u16 rsvd;		/* zero */
 };
 

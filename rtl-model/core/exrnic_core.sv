@@ -11,7 +11,8 @@ module exrnic_core
     output logic idle_o,  // nothing happens until an input comes,
     output logic waits_o,  // or until a read completes or a clock of efe_tx strikes;
     output logic watches_o,  // whatever they say: or until time_i passes a multiple of 2^PULL_ASK_SHIFT;
-    output logic reads_o,    // likewise one of 2^cfg_read_timeout_i
+    output logic ticks_o,    // likewise one of 2^QP_TICK_SHIFT,
+    output logic reads_o,    // and one of 2^cfg_read_timeout_i
 
     // Straps, PCIe configuration, device time in ns.
     input node_t       cfg_node_i,
@@ -270,6 +271,7 @@ module exrnic_core
       .run(run[TILE_QUEUES]),
       .time_i,
       .watches_o,
+      .ticks_o,
       .qp,
       .srq,
       .command,

@@ -332,6 +332,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_FRAMES_LOOPED,  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
   EXRNIC_COUNTER_EVENTS,  // Events written
   EXRNIC_COUNTER_EVENTS_LATE,  // Times that an event found its queue full, or absent, and waits for it
+  EXRNIC_COUNTER_QP_TIMEOUTS,  // Queue pairs ended as nothing was heard of their work for as long as their own time-out allows
   EXRNIC_COUNTERS
 };
 
@@ -398,6 +399,7 @@ enum exrnic_counter {
   "frames_looped", \
   "events", \
   "events_late", \
+  "qp_timeouts", \
 }
 
 // ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
@@ -500,7 +502,7 @@ static inline struct exrnic_eqe_type_properties exrnic_of_eqe_type(uint64_t valu
 // Why a queue pair has gone to ERROR by itself.
 enum exrnic_qp_cause {
   EXRNIC_QP_CAUSE_WORK_REQUEST = 0,  // A work request of its send queue has failed: its completion says how
-  EXRNIC_QP_CAUSE_NO_ANSWER = 1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged
+  EXRNIC_QP_CAUSE_NO_ANSWER = 1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged. Or nothing was heard of its work for as long as its own time-out allows
   EXRNIC_QP_CAUSE_NO_RECEIVE = 2,  // A message of its own found no receive at the peer, rnr_retry times over
   EXRNIC_QP_CAUSE_PEER = 3,  // The peer has refused something of it (terminate message), or has begun another life
   EXRNIC_QP_CAUSE_REQUEST = 4,  // A request or message of the peer was refused: rights, bounds, order, or a receive that failed
@@ -511,7 +513,7 @@ enum exrnic_qp_cause {
 // Value, name and meaning of each.
 #define EXRNIC_QP_CAUSE_TABLE { \
   {0, "WORK_REQUEST", "A work request of its send queue has failed: its completion says how"}, \
-  {1, "NO_ANSWER", "Its peer is given up: it did not answer, or an answer to it was not acknowledged"}, \
+  {1, "NO_ANSWER", "Its peer is given up: it did not answer, or an answer to it was not acknowledged. Or nothing was heard of its work for as long as its own time-out allows"}, \
   {2, "NO_RECEIVE", "A message of its own found no receive at the peer, rnr_retry times over"}, \
   {3, "PEER", "The peer has refused something of it (terminate message), or has begun another life"}, \
   {4, "REQUEST", "A request or message of the peer was refused: rights, bounds, order, or a receive that failed"}, \
@@ -578,6 +580,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
 #define EXRNIC_QP_TIMEOUT_MAX 31  // Highest time-out of a queue pair, as verbs count it (5 bits)
 #define EXRNIC_QP_RETRY_COUNT_MAX 7  // Highest retry count of a queue pair, as verbs count it (3 bits)
+#define EXRNIC_QP_TIMEOUT_SHIFT 12  // log2 of the unit of a queue pair's time-out, ns: it is 2^timeout units (4.096 us)
+#define EXRNIC_QP_TICK_SHIFT 14  // log2 of the shortest interval in which time-outs of queue pairs are looked at, ns: a shorter one takes as long
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
 #define EXRNIC_READ_TIMEOUT_SHIFT 24  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
@@ -799,8 +803,8 @@ struct exrnic_mbox_modify_qp {
   uint8_t max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
   uint8_t min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
   uint8_t rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
-  uint8_t timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. It is kept for QUERY_QP, no more: when frames are sent again, and when a peer is given up, decides the session with its node, by RTO_CYCLES and RETRY_LIMIT
-  uint8_t retry_count;  // How often verbs send again behind a time-out, to QP_RETRY_COUNT_MAX. CREATE_QP: 0. Likewise
+  uint8_t timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. Of whose work under way nothing is heard for retry_count + 1 of them, and one more at most, ends with RETRY_EXC_ERR; one shorter than 2^QP_TICK_SHIFT ns takes as long. When frames are sent again decides the session with the node of the peer; when all of that node is given up, too (RTO_CYCLES, RETRY_LIMIT), be that sooner
+  uint8_t retry_count;  // So many time-outs more than one pass, to QP_RETRY_COUNT_MAX. CREATE_QP: 0
   uint8_t rsvd_2a[2];  // zero
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 44);
@@ -1351,7 +1355,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_EQ_CONSUMER 0x200  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
 #define EXRNIC_REG_EQ_ARM 0x280  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
 #define EXRNIC_REG_PKEYS 0x340  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 124 registers
+#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 126 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.
@@ -2011,7 +2015,7 @@ enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_WR_FLUSH_ERR = 4,  // Not executed: the queue pair was in, or went to, the error state
   EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain
   EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it
-  EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions
+  EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows
   EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over
   EXRNIC_CQE_STATUS_MW_BIND_ERR = 9,  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
 };
@@ -2025,7 +2029,7 @@ enum exrnic_cqe_status {
   DO(WR_FLUSH_ERR, "Not executed: the queue pair was in, or went to, the error state") \
   DO(REM_ACCESS_ERR, "The peer refused: STag, bounds, rights or domain") \
   DO(REM_OP_ERR, "The peer could not execute it") \
-  DO(RETRY_EXC_ERR, "The peer did not answer RETRY_LIMIT retransmissions") \
+  DO(RETRY_EXC_ERR, "The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows") \
   DO(RNR_RETRY_EXC_ERR, "The message found no receive at the peer, rnr_retry times over") \
   DO(MW_BIND_ERR, "Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes")
 

@@ -212,7 +212,8 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_FRAMES_LOOPED = 59;  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
   localparam int unsigned COUNTER_EVENTS = 60;  // Events written
   localparam int unsigned COUNTER_EVENTS_LATE = 61;  // Times that an event found its queue full, or absent, and waits for it
-  localparam int unsigned COUNTERS = 62;
+  localparam int unsigned COUNTER_QP_TIMEOUTS = 62;  // Queue pairs ended as nothing was heard of their work for as long as their own time-out allows
+  localparam int unsigned COUNTERS = 63;
 
   // ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
   localparam int unsigned ETHERNET_QPN = 32'h0;  // Queue pair of a node's Ethernet interface, of service UD. Verbs reserve the number, and no RC or UC queue pair can have it
@@ -300,7 +301,7 @@ package exrnic_pkg;
   // Why a queue pair has gone to ERROR by itself.
   typedef enum logic [2:0] {
     QP_CAUSE_WORK_REQUEST = 3'h0,  // A work request of its send queue has failed: its completion says how
-    QP_CAUSE_NO_ANSWER = 3'h1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged
+    QP_CAUSE_NO_ANSWER = 3'h1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged. Or nothing was heard of its work for as long as its own time-out allows
     QP_CAUSE_NO_RECEIVE = 3'h2,  // A message of its own found no receive at the peer, rnr_retry times over
     QP_CAUSE_PEER = 3'h3,  // The peer has refused something of it (terminate message), or has begun another life
     QP_CAUSE_REQUEST = 3'h4,  // A request or message of the peer was refused: rights, bounds, order, or a receive that failed
@@ -362,6 +363,8 @@ package exrnic_pkg;
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
   localparam int unsigned QP_TIMEOUT_MAX = 32'h1f;  // Highest time-out of a queue pair, as verbs count it (5 bits)
   localparam int unsigned QP_RETRY_COUNT_MAX = 32'h7;  // Highest retry count of a queue pair, as verbs count it (3 bits)
+  localparam int unsigned QP_TIMEOUT_SHIFT = 32'hc;  // log2 of the unit of a queue pair's time-out, ns: it is 2^timeout units (4.096 us)
+  localparam int unsigned QP_TICK_SHIFT = 32'he;  // log2 of the shortest interval in which time-outs of queue pairs are looked at, ns: a shorter one takes as long
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
   localparam int unsigned READ_TIMEOUT_SHIFT = 32'h18;  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
@@ -507,8 +510,8 @@ package exrnic_pkg;
   // A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, RTS to SQD, SQD to SQD, SQD to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
   typedef struct packed {
     logic [15:0] rsvd_336;  // zero
-    logic [7:0] retry_count;  // How often verbs send again behind a time-out, to QP_RETRY_COUNT_MAX. CREATE_QP: 0. Likewise
-    logic [7:0] timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. It is kept for QUERY_QP, no more: when frames are sent again, and when a peer is given up, decides the session with its node, by RTO_CYCLES and RETRY_LIMIT
+    logic [7:0] retry_count;  // So many time-outs more than one pass, to QP_RETRY_COUNT_MAX. CREATE_QP: 0
+    logic [7:0] timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. Of whose work under way nothing is heard for retry_count + 1 of them, and one more at most, ends with RETRY_EXC_ERR; one shorter than 2^QP_TICK_SHIFT ns takes as long. When frames are sent again decides the session with the node of the peer; when all of that node is given up, too (RTO_CYCLES, RETRY_LIMIT), be that sooner
     logic [7:0] rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
     logic [7:0] min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
     logic [7:0] max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
@@ -983,7 +986,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_EQ_CONSUMER = 16'h200;  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
   localparam logic [15:0] REG_EQ_ARM = 16'h280;  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
   localparam logic [15:0] REG_PKEYS = 16'h340;  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 124 registers
+  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 126 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
@@ -1572,7 +1575,7 @@ package exrnic_pkg;
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
     CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain
     CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it
-    CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions
+    CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows
     CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8,  // The message found no receive at the peer, rnr_retry times over
     CQE_STATUS_MW_BIND_ERR = 8'h9  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
   } cqe_status_e;
@@ -1701,7 +1704,7 @@ package exrnic_pkg;
     return address inside {[16'h340 : 16'h37f]};
   endfunction
   function automatic logic in_counters(logic [15:0] address);
-    return address inside {[16'h800 : 16'h9ef]};
+    return address inside {[16'h800 : 16'h9f7]};
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

@@ -79,7 +79,7 @@ constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
 constexpr unsigned kMboxAnswerBits = 416;  // the longest one
-constexpr unsigned kEventBits = 62;  // one pulse for each counter
+constexpr unsigned kEventBits = 63;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
 constexpr unsigned kRxAddressBits = 20;
@@ -158,6 +158,7 @@ enum TxKind : uint8_t {
   kTxKindProbe = 5,  // the first segment of a message that is sent again, and not the last
   kTxKindFirmware = 6,  // what firmware sends: nobody is told of its end
   kTxKindIntroduction = 7,  // of a queue pair that waits for no answer: likewise
+  kTxKindFlush = 8,  // nothing to be sent: ends a work request of a queue pair that has withdrawn what it sent
 };
 
 // ---- queues: Queue pairs and the other queues, and what is under way in them.
@@ -390,7 +391,7 @@ struct TxTag {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(kind, 3);
+    visit(kind, 4);
     visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(wqe_index, 16);
@@ -742,8 +743,8 @@ struct QpConfig {
   uint32_t dest_qpn = 0;
   uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
   uint8_t rnr_retry = 0;  // how often one of ours is sent again
-  uint8_t timeout = 0;  // these two for QUERY_QP alone
-  uint8_t retry_count = 0;
+  uint8_t timeout = 0;  // how long nothing may be heard of its work,
+  uint8_t retry_count = 0;  // and how often more
   exrnic_service service{};
   uint32_t qkey = 0;  // these three of UD
   uint8_t pkey_index = 0;
@@ -896,6 +897,7 @@ struct QpSq {
   uint8_t answered = 0;  // when peer.changes was that,
   bool asked = false;  // and asked for an answer
   bool needs_peer = false;  // its next work request is for the peer
+  bool withdrawn = false;  // as ended.withdrawn: it has gone back to what had not ended then
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -916,6 +918,7 @@ struct QpSq {
     visit(answered, 4);
     visit(asked, 1);
     visit(needs_peer, 1);
+    visit(withdrawn, 1);
   }
   bool operator==(const QpSq& other) const {
     return halted == other.halted &&
@@ -934,16 +937,18 @@ struct QpSq {
            introduced == other.introduced &&
            answered == other.answered &&
            asked == other.asked &&
-           needs_peer == other.needs_peer;
+           needs_peer == other.needs_peer &&
+           withdrawn == other.withdrawn;
   }
 };
 
 // What the completer has seen the end of.
 struct QpEnded {
   uint16_t count = 0;  // of sq.issued
-  uint16_t slots = 0;  // sq.consumer and sq.send_msn behind the last work request that ended well
-  uint32_t msn = 0;
+  uint16_t slots = 0;  // sq.consumer behind the last work request that ended and does not come again,
+  uint32_t msn = 0;  // and sq.send_msn behind the last that ended well
   bool drained = false;  // status.drains of when all had ended in SQD
+  bool withdrawn = false;  // nothing was heard of its work for too long: how that ends counts no more
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -951,12 +956,14 @@ struct QpEnded {
     visit(slots, 16);
     visit(msn, 32);
     visit(drained, 1);
+    visit(withdrawn, 1);
   }
   bool operator==(const QpEnded& other) const {
     return count == other.count &&
            slots == other.slots &&
            msn == other.msn &&
-           drained == other.drained;
+           drained == other.drained &&
+           withdrawn == other.withdrawn;
   }
 };
 

@@ -73,7 +73,7 @@ package exrnic_records_pkg;
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
   typedef logic [415:0] mbox_answer_t;  // the longest one
-  typedef logic [61:0] event_t;  // one pulse for each counter
+  typedef logic [62:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
   typedef logic [19:0] rx_address_t;
@@ -143,15 +143,16 @@ package exrnic_records_pkg;
   typedef logic [367:0] quote_t;
 
   // What a slot of the retransmission buffer is for.
-  typedef enum logic [2:0] {
-    TX_KIND_SEGMENT = 3'd0,  // a segment of a message that goes on, or of a window
-    TX_KIND_LAST = 3'd1,  // the last segment of a work request
-    TX_KIND_TERMINATE = 3'd2,
-    TX_KIND_RESPONSE = 3'd3,  // a segment of an RDMA Read Response
-    TX_KIND_PORT = 3'd4,  // a message of a port; its number stands for the queue pair's, its port_link for wqe_index
-    TX_KIND_PROBE = 3'd5,  // the first segment of a message that is sent again, and not the last
-    TX_KIND_FIRMWARE = 3'd6,  // what firmware sends: nobody is told of its end
-    TX_KIND_INTRODUCTION = 3'd7  // of a queue pair that waits for no answer: likewise
+  typedef enum logic [3:0] {
+    TX_KIND_SEGMENT = 4'd0,  // a segment of a message that goes on, or of a window
+    TX_KIND_LAST = 4'd1,  // the last segment of a work request
+    TX_KIND_TERMINATE = 4'd2,
+    TX_KIND_RESPONSE = 4'd3,  // a segment of an RDMA Read Response
+    TX_KIND_PORT = 4'd4,  // a message of a port; its number stands for the queue pair's, its port_link for wqe_index
+    TX_KIND_PROBE = 4'd5,  // the first segment of a message that is sent again, and not the last
+    TX_KIND_FIRMWARE = 4'd6,  // what firmware sends: nobody is told of its end
+    TX_KIND_INTRODUCTION = 4'd7,  // of a queue pair that waits for no answer: likewise
+    TX_KIND_FLUSH = 4'd8  // nothing to be sent: ends a work request of a queue pair that has withdrawn what it sent
   } tx_kind_e;
 
   // ---- queues: Queue pairs and the other queues, and what is under way in them.
@@ -428,8 +429,8 @@ package exrnic_records_pkg;
     logic [23:0] dest_qpn;
     logic [4:0] rnr_timer;  // code of the pause that a message without a receive is answered by
     logic [2:0] rnr_retry;  // how often one of ours is sent again
-    logic [4:0] timeout;  // these two for QUERY_QP alone
-    logic [2:0] retry_count;
+    logic [4:0] timeout;  // how long nothing may be heard of its work,
+    logic [2:0] retry_count;  // and how often more
     service_e service;
     logic [31:0] qkey;  // these three of UD
     pkey_index_t pkey_index;
@@ -478,14 +479,16 @@ package exrnic_records_pkg;
     changes_t answered;  // when peer.changes was that,
     logic asked;  // and asked for an answer
     logic needs_peer;  // its next work request is for the peer
+    logic withdrawn;  // as ended.withdrawn: it has gone back to what had not ended then
   } qp_sq_t;
 
   // What the completer has seen the end of.
   typedef struct packed {
     logic [15:0] count;  // of sq.issued
-    wqe_index_t slots;  // sq.consumer and sq.send_msn behind the last work request that ended well
-    logic [31:0] msn;
+    wqe_index_t slots;  // sq.consumer behind the last work request that ended and does not come again,
+    logic [31:0] msn;  // and sq.send_msn behind the last that ended well
     logic drained;  // status.drains of when all had ended in SQD
+    logic withdrawn;  // nothing was heard of its work for too long: how that ends counts no more
   } qp_ended_t;
 
   // A request of the peer that was refused as it came: the peer hears of it behind the answers to those before it, and nothing that came behind it is served.

@@ -83,7 +83,7 @@ constexpr bool in_pkeys(uint32_t offset) {
 }
 
 constexpr bool in_counters(uint32_t offset) {
-  return offset >= EXRNIC_REG_COUNTERS && offset < 0x9f0;
+  return offset >= EXRNIC_REG_COUNTERS && offset < 0x9f8;
 }
 
 // The registers of registers.yaml whose line says all.

@@ -87,8 +87,10 @@ bool Shadow::peek(uint64_t address, uint8_t* out, size_t length) {
 }
 
 void ShadowFabric::add(const CoreConfig& config) {
+  CoreConfig patient = config;
+  patient.patient = true;
   shadows_[config.node_id] =
-      std::make_unique<Shadow>(config, make_core_, observer_, [this](Frame&& frame) {
+      std::make_unique<Shadow>(patient, make_core_, observer_, [this](Frame&& frame) {
         const auto segment = segment_of(frame);
         if (!segment || !segment->number) frames_.push_back({std::move(frame), std::nullopt});
       });

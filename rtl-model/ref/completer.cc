@@ -38,8 +38,30 @@ void Completer::run() {
       ended_.pop_front();
       complete(ended);
     } else {
+      end_silent();
       return fire_late();
     }
+  }
+}
+
+// Nothing was heard of their work for too long. What is handed to the session may still be sent and
+// acknowledged; that means nothing any more.
+void Completer::end_silent() {
+  for (const uint32_t qpn : std::set<uint32_t>(state_.watched)) {
+    QueuePair& qp = state_.qps[qpn];
+    if (!qp.at.timed_out) continue;
+    state_.watched.erase(qpn);
+    if (!qp.sends()) continue;
+    state_.count(EXRNIC_COUNTER_QP_TIMEOUTS);
+    if (!qp.all_ended()) qp.at.sq_consumer = qp.at.ended_to;
+    qp.at.ended = qp.at.issued;
+    qp.at.submitted = 0;
+    qp.at.withdrawn = qp.at.broken = true;
+    qp.status.rnr = false;
+    QueuePair::Status failed;
+    failed.fault = true;
+    failed.fault_status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
+    state_.go_to_error(qpn, EXRNIC_QP_CAUSE_NO_ANSWER, failed);
   }
 }
 
@@ -80,8 +102,10 @@ void Completer::complete(const Ended& ended) {
     if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR) qp.status.told = false;
     return;
   }
+  const bool flush = ended.tag.kind == Tag::Kind::kFlush;
+  if (qp.at.withdrawn && !flush) return;
   const bool placed = was_placed(qp, ended);
-  const bool last = ended.tag.kind == Tag::Kind::kLast;
+  const bool last = flush || ended.tag.kind == Tag::Kind::kLast;
   // UC has a peer that is given up for its introduction only: it goes on alone.
   if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && !last && qp.service == EXRNIC_SERVICE_UC &&
       qp.serves_peer()) {
@@ -89,14 +113,15 @@ void Completer::complete(const Ended& ended) {
     return state_.wake(ended.tag.qpn);
   }
   if (last || ended.tag.kind == Tag::Kind::kProbe) count_end(ended.tag.qpn);
+  // That a request was acknowledged, or a question, says nothing of who is to answer it.
+  const bool pull = exrnic_of_wqe_opcode(ended.tag.opcode).pull;
+  if (ended.status == EXRNIC_CQE_STATUS_SUCCESS && !pull) state_.work_heard(ended.tag.qpn);
   if (qp.status.rnr && !placed) {  // it comes again, unless the peer is gone
     if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && !qp.in_error()) go_to_error(ended);
     return;
   }
-  if (last && placed) {
-    qp.at.ended_to = static_cast<uint16_t>(ended.tag.wqe_index + 1);
-    qp.at.ended_msn += exrnic_of_wqe_opcode(ended.tag.opcode).receive;
-  }
+  if (last) qp.at.ended_to = static_cast<uint16_t>(ended.tag.wqe_index + 1);
+  if (last && placed) qp.at.ended_msn += exrnic_of_wqe_opcode(ended.tag.opcode).receive;
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.tag.wqe_index;
   cqe.byte_length = ended.tag.byte_length;

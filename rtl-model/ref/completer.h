@@ -52,6 +52,7 @@ class Completer {
   void complete(const ReceiveEnded& ended);
   void lose_response(const Ended& ended);
   void count_end(uint32_t qpn);
+  void end_silent();
   void go_to_error(const Ended& ended);
   void tell_drained(uint32_t qpn);
   static void take_fault(QueuePair& qp, exrnic_cqe& cqe);

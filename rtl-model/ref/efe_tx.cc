@@ -18,7 +18,7 @@ unsigned trace_flags(const Segment& segment) {
   const Tag& tag = segment.tag;
   unsigned flags = tag.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0;
   if (segment.unsent) flags |= EXRNIC_TRACE_FLAGS_UNSENT;
-  if (tag.kind == Tag::Kind::kLast) flags |= EXRNIC_TRACE_FLAGS_LAST;
+  if (tag.kind == Tag::Kind::kLast || tag.kind == Tag::Kind::kFlush) flags |= EXRNIC_TRACE_FLAGS_LAST;
   if (tag.kind == Tag::Kind::kResponse) flags |= EXRNIC_TRACE_FLAGS_RESPONSE;
   if (tag.kind == Tag::Kind::kTerminate) flags |= EXRNIC_TRACE_FLAGS_TERMINATE;
   if (tag.kind == Tag::Kind::kPort) flags |= EXRNIC_TRACE_FLAGS_PORT;
@@ -33,12 +33,16 @@ void EfeTx::submit(Segment&& segment) {
   state_.trace(EXRNIC_TRACE_SUBMIT, segment.tag.qpn, segment.tag.wqe_index, segment.node,
                trace_flags(segment));
   ++kept_;
-  if (stream_of(segment) != nullptr && stream_of(segment)->at.broken && !segment.unsent) {
-    segment.unsent = true;
-    segment.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
-  }
+  stop_broken(segment);
   std::deque<Segment>& fresh = peers_[segment.node].fresh;
   fresh.push_back(std::move(segment));
+}
+
+// What is behind a segment that is lost for good does not leave.
+void EfeTx::stop_broken(Segment& segment) {
+  if (stream_of(segment) == nullptr || !stream_of(segment)->at.broken || segment.unsent) return;
+  segment.unsent = true;
+  segment.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
 }
 
 // The queue pair that is to send it in an order, if it is there.
@@ -286,6 +290,7 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
   UnderWay frame;
   frame.segment = std::move(peer.fresh.front());
   peer.fresh.pop_front();
+  stop_broken(frame.segment);
   if (frame.segment.once && !frame.segment.unsent) {
     peer.window.sent(state_.cycle, peer.round_trip.mean());
     send_once(sink, node, frame.segment);

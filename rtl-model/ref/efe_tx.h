@@ -81,6 +81,7 @@ class EfeTx final : public EfeRx::Answerer {
   };
 
   QueuePair* stream_of(const Segment& segment);
+  void stop_broken(Segment& segment);
   void strike_timeouts();
   static void ask_again(Peer& peer);
   void give_up(uint32_t node);

@@ -270,6 +270,8 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   change_state(command.qpn, to);
   set_attributes(command, qp);
+  state_.watched.erase(command.qpn);
+  if (qp.sends() && qp.has_work_out()) state_.work_begins(command.qpn);
   // Datagrams have no peer: those of all queue pairs queue together, in their order.
   if (to == EXRNIC_QP_STATE_RTR && qp.is_datagram()) qp.dest_node = state_.config.node_id;
   return EXRNIC_MBOX_STATUS_OK;
@@ -380,6 +382,7 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
   state_.pulling.erase(command.index);
+  state_.watched.erase(command.index);
   state_.forget_events(EXRNIC_EQE_OBJECT_QP, command.index);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;

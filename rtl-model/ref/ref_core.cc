@@ -20,6 +20,7 @@
 #include "rtl-model/ref/registers.h"
 #include "rtl-model/ref/requester.h"
 #include "rtl-model/ref/responder.h"
+#include "rtl-model/ref/retry_watch.h"
 #include "rtl-model/ref/user_page.h"
 #include "rtl-model/ref/windows.h"
 #include "rtl-model/systemc/inbound.h"
@@ -72,6 +73,7 @@ struct Blocks {
     mailbox.run(quiescent());
     windows.run();
     credits.run();
+    retry_watch.run();
     requester.run();
     responder.run();
     credits.run();
@@ -101,6 +103,7 @@ struct Blocks {
   Ports ports{state, efe_tx, dma_write};
   Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer, windows, ports};
   Requester requester{state, xlate, dma_read, dma_write, efe_tx, responder};
+  RetryWatch retry_watch{state};
   Mailbox mailbox{state, pbl_cache, windows};
   Registers registers{state, mailbox, events, dma_write};
 };
@@ -189,7 +192,7 @@ class RefCore final : public Core {
 
   bool idle() const override { return inbound_.empty() && frames_.empty() && blocks_->idle(); }
 
-  // Then PULLs are looked after, and reads of host memory.
+  // Then PULLs are looked after, time-outs of queue pairs, and reads of host memory.
   uint64_t wakes_at_ns() const override {
     const State& state = blocks_->state;
     const uint64_t pulls =
@@ -197,7 +200,9 @@ class RefCore final : public Core {
     const uint64_t reads = blocks_->dma_read.in_flight()
                                ? next_interval_ns(state.time_ns, config_.read_timeout_shift)
                                : kNever;
-    return std::min(pulls, reads);
+    const uint64_t ticks =
+        state.watched.empty() ? kNever : next_interval_ns(state.time_ns, EXRNIC_QP_TICK_SHIFT);
+    return std::min({pulls, reads, ticks});
   }
 
   // A core that rests is stepped in each cycle until it has been quiet for long, then in each one

@@ -41,7 +41,7 @@ bool Requester::rests() {
 // Whose peer holds more than its share of what may be kept waits, and keeps nobody waiting.
 bool Requester::may_take_turn(uint32_t qpn) {
   const QueuePair& qp = state_.qps[qpn];
-  return !qp.valid || efe_tx_.may_begin(qp.dest_node);
+  return !qp.valid || qp.at.withdrawn || efe_tx_.may_begin(qp.dest_node);
 }
 
 void Requester::end_pauses() {

@@ -247,6 +247,7 @@ void Responder::take_read_response(QueuePair& qp) {
   place({stag, asker(qp, segment_.dst_qpn), EXRNIC_ACCESS_LOCAL_WRITE, to, 0},
         [this, &pull, length] {
           state_.qps[segment_.dst_qpn].at.heard_of_pulls();
+          state_.work_heard(segment_.dst_qpn);
           pull.to += length;
           pull.left -= static_cast<uint32_t>(length);
           if (exrnic_ddp_tagged_last(segment_.ddp.data()))
@@ -270,6 +271,7 @@ void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {
   const Pull pull = qp.at.pulls.front();
   qp.at.pulls.pop_front();
   qp.at.heard_of_pulls();
+  state_.work_heard(qpn);
   if (qp.at.pulls.empty()) state_.pulling.erase(qpn);
   if (!pull.last) return;
   ReceiveEnded ended;

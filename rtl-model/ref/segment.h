@@ -18,6 +18,7 @@ struct Tag {
     kResponse,      // to an RDMA Read Request
     kPort,          // of a port: its number stands for the queue pair's, its link for wqe_index
     kIntroduction,  // of a queue pair that waits for no answer
+    kFlush,         // nothing: ends a work request of a queue pair that has withdrawn what it sent
   };
   Kind kind = Kind::kSegment;
   uint32_t qpn = 0;

@@ -214,6 +214,7 @@ void Sender::send_payload(const Bytes& payload) {
   if (next.once) next.once = Segment::Once{submitted_ == 0, qp.at.frames++};
   if (last && op().imm && !op().immediate) next.imm = work_.head.imm_data;
   efe_tx_.submit(std::move(next));
+  state_.work_begins(turn_.qpn());
   submitted_ += static_cast<uint32_t>(payload.size());
   turn_.phase = Turn::Phase::kWindow;
   immediate_due_ = last && !ends;
@@ -248,6 +249,7 @@ void Sender::send_immediate() {
                             work_.has(EXRNIC_WQE_FLAGS_SOLICITED));
   if (last.once) last.once->number = turn_.qp().at.frames++;
   efe_tx_.submit(std::move(last));
+  state_.work_begins(turn_.qpn());
   end_work_request();
 }
 
@@ -281,6 +283,7 @@ void Sender::send_read_requests() {
   if (sinks.empty()) sinks.push_back({});
   state_.pulling.insert(turn_.qpn());
   qp.at.heard_of_pulls();
+  state_.work_begins(turn_.qpn());
   uint64_t from = work_.head.remote_to;
   for (size_t i = 0; i < sinks.size(); ++i) {
     const exrnic_sge& sink = sinks[i];
@@ -349,11 +352,20 @@ void Sender::fail(exrnic_cqe_status status) {
 
 void Sender::end_unsent(exrnic_cqe_status status) {
   Segment unsent = segment(Tag::Kind::kLast);
+  if (turn_.qp().at.withdrawn) flush_alone(unsent);
   unsent.unsent = true;
   unsent.status = status;
   efe_tx_.submit(std::move(unsent));
   turn_.qp().at.halted = status != EXRNIC_CQE_STATUS_SUCCESS;
   end_work_request();
+}
+
+// Behind nothing that was sent to the peer: that may take for ever.
+void Sender::flush_alone(Segment& segment) {
+  segment.tag.kind = Tag::Kind::kFlush;
+  segment.node = state_.config.node_id;
+  segment.once = Segment::Once{};
+  segment.stream = false;
 }
 
 void Sender::end_work_request() {

@@ -50,6 +50,7 @@ class Sender {
 
   void fail(exrnic_cqe_status status);
   void end_unsent(exrnic_cqe_status status);
+  void flush_alone(Segment& segment);
   void end_work_request();
 
   Segment segment(Tag::Kind kind);

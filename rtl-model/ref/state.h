@@ -124,10 +124,10 @@ struct QueuePair : exrnic_mbox_create_qp {
     uint32_t path_mtu = EXRNIC_MTU_MAX;
     uint8_t reads_in = 0;  // that there may be now, of max_reads_in and max_reads_out
     uint8_t reads_out = 0;
-    uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
-    uint8_t rnr_retry = 0;  // how often one of ours is sent again
-    uint8_t timeout = 0;    // these two for queries alone
-    uint8_t retry_count = 0;
+    uint8_t rnr_timer = 0;    // code of the pause that a message without a receive is answered by
+    uint8_t rnr_retry = 0;    // how often one of ours is sent again
+    uint8_t timeout = 0;      // how long nothing may be heard of its work,
+    uint8_t retry_count = 0;  // and how often more
   } has;
   Attributes new_attributes() const {
     Attributes attributes;
@@ -155,11 +155,16 @@ struct QueuePair : exrnic_mbox_create_qp {
     uint32_t read_msn = 0;
     uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
     uint32_t atomic_msn = 0;
-    uint32_t frames = 0;    // UC, UD: frames sent
-    uint16_t issued = 0;    // work requests other than PULL whose last segment is submitted...
-    uint16_t ended = 0;     // ...and those of them whose end was seen
-    uint16_t ended_to = 0;  // sq_consumer and send_msn behind the last of those that ended well
-    uint32_t ended_msn = 0;
+    uint32_t frames = 0;     // UC, UD: frames sent
+    uint16_t issued = 0;     // work requests other than PULL whose last segment is submitted...
+    uint16_t ended = 0;      // ...and those of them whose end was seen
+    uint16_t ended_to = 0;   // sq_consumer behind the last that ended and does not come again,
+    uint32_t ended_msn = 0;  // and send_msn behind the last that ended well
+    // Its own time-out: see RetryWatch.
+    bool heard = false;      // a word came since the present interval began
+    uint32_t silent = 0;     // whole intervals without one
+    bool timed_out = false;  // they were too many
+    bool withdrawn = false;  // how the work under way then ends counts no more
     // Behind a pause the first segment of the message leaves alone: it asks for a receive.
     enum class Probe { kNone, kDue, kOut } probe = Probe::kNone;
     uint64_t pause_until = 0;        // ns; 0: no pause
@@ -222,6 +227,15 @@ struct QueuePair : exrnic_mbox_create_qp {
   // The next message is one more than the peer has told of receives.
   bool beyond_limit() const { return at.limit && credit_distance(*at.limit, at.send_msn + 1) > 0; }
   bool all_ended() const { return at.issued == at.ended; }
+  // Sent and not acknowledged, or not answered. Behind a message that found no receive nothing is.
+  bool has_work_out() const {
+    return !all_ended() || !at.pulls.empty() || (at.submitted != 0 && !status.rnr);
+  }
+  void hears() {
+    at.heard = true;
+    at.timed_out = false;
+    at.silent = 0;
+  }
   bool has_peer() const { return !is_datagram(); }
   bool has_work() const {
     // In SQD the one in hand goes on, and no other one begins.
@@ -330,6 +344,20 @@ struct State {
   bool enabled() const { return settings.control & EXRNIC_DEVICE_CONTROL_ENABLE; }
   uint32_t window_size() const { return uint32_t{1} << config.window_shift; }
 
+  // A segment of its own work leaves it: if none was under way, that begins the time of its
+  // time-out.
+  void work_begins(uint32_t qpn) {
+    QueuePair& qp = qps.at(qpn);
+    if (qp.service != EXRNIC_SERVICE_RC || qp.has.timeout == 0 || config.patient) return;
+    if (watched.insert(qpn).second) qp.hears();
+  }
+  // Something was heard of it.
+  void work_heard(uint32_t qpn) {
+    QueuePair& qp = qps.at(qpn);
+    qp.hears();
+    if (!qp.has_work_out()) watched.erase(qpn);
+  }
+
   // A queue pair has something to do. Each is queued at most once.
   void wake(uint32_t qpn) {
     if (queued.at(qpn)) return;
@@ -411,6 +439,7 @@ struct State {
   std::vector<bool> queued = std::vector<bool>(sizes.qps);
   std::set<uint32_t> pauses;   // queue pairs whose pause_until counts
   std::set<uint32_t> pulling;  // queue pairs with PULLs under way, or that wait for their peer
+  std::set<uint32_t> watched;  // queue pairs with work under way, and a time-out for it
   std::vector<CreditUpdate> credits_heard;
   std::set<uint32_t> credits_changed;  // queue pairs: receives were posted or taken
   bool quiesce = false;                // the driver changes something: begin nothing

@@ -119,10 +119,13 @@ struct CoreConfig {
   uint16_t max_payload = 256;                              // PCIe MPS, bytes
   uint16_t max_read = 512;                                 // PCIe MRRS, bytes
   uint8_t read_timeout_shift = EXRNIC_READ_TIMEOUT_SHIFT;  // PCIe completion time-out: see there
-  uint8_t window_shift = EXRNIC_WINDOW_SHIFT_MIN;          // log2 of WINDOW_SIZE
-  uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
-  uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
-  bool link_up = true;          // an Ethernet link is attached; set_link() changes that
+  // No queue pair's own time-out strikes: of a reference core whose frames wait for those of
+  // others.
+  bool patient = false;
+  uint8_t window_shift = EXRNIC_WINDOW_SHIFT_MIN;  // log2 of WINDOW_SIZE
+  uint16_t data_bits = 128;                        // width of the core's data path: 128 or 256
+  uint32_t clock_khz = 250000;                     // what the driver reads in CLOCK_KHZ
+  bool link_up = true;  // an Ethernet link is attached; set_link() changes that
 
   // Waves of this core (wave_window.h); must outlive it. Only where rtl_core_has_waves().
   const WaveWindow* waves = nullptr;

@@ -91,13 +91,15 @@ class RtlCore final : public Core {
 
   bool idle() const override { return idle_ && inbound_.empty() && frames_.empty(); }
 
-  // Then PULLs are looked after, and reads of host memory.
+  // Then PULLs are looked after, time-outs of queue pairs, and reads of host memory.
   uint64_t wakes_at_ns() const override {
     const uint64_t pulls =
         top_.watches_o ? next_interval_ns(top_.time_i, EXRNIC_PULL_ASK_SHIFT) : kNever;
     const uint64_t reads =
         top_.reads_o ? next_interval_ns(top_.time_i, top_.cfg_read_timeout_i) : kNever;
-    return std::min(pulls, reads);
+    const uint64_t ticks =
+        top_.ticks_o ? next_interval_ns(top_.time_i, EXRNIC_QP_TICK_SHIFT) : kNever;
+    return std::min({pulls, reads, ticks});
   }
 
   // A traced core tells of an event in the cycle behind it, so that must not be left out.

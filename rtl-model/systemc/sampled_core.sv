@@ -32,6 +32,7 @@ module sampled_core
     output logic        idle_o,
     output logic        waits_o,
     output logic        watches_o,
+    output logic        ticks_o,
     output logic        reads_o,
     input  node_t       cfg_node_i,
     input  logic [31:0] cfg_clock_khz_i,
@@ -157,7 +158,7 @@ module sampled_core
 
   function automatic logic [7:0] flags_of(tx_tag_t tag, logic unsent);
     flags_of = '0;
-    flags_of[TRACE_FLAGS_LAST] = tag.kind == TX_KIND_LAST;
+    flags_of[TRACE_FLAGS_LAST] = tag.kind inside {TX_KIND_LAST, TX_KIND_FLUSH};
     flags_of[TRACE_FLAGS_RESPONSE] = tag.kind == TX_KIND_RESPONSE;
     flags_of[TRACE_FLAGS_TERMINATE] = tag.kind == TX_KIND_TERMINATE;
     flags_of[TRACE_FLAGS_SIGNALED] = tag.signaled;
@@ -242,6 +243,7 @@ module sampled_core
       .idle_o,
       .waits_o,
       .watches_o,
+      .ticks_o,
       .reads_o,
       .cfg_node_i(cfg_node_q),
       .cfg_clock_khz_i(cfg_clock_khz_q),

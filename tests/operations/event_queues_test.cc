@@ -116,6 +116,21 @@ TEST_CASE("a peer that is given up is told by its node, and its queue pair with 
   CHECK(told[EXRNIC_EQE_TYPE_QP_ERROR].detail == EXRNIC_QP_CAUSE_NO_ANSWER);
 }
 
+TEST_CASE("a queue pair that ends by its own time-out is told, and no peer") {
+  Told e;
+  exrnic_mbox_modify_qp change{};
+  change.qpn = Exchange::kLeftQpn;
+  change.state = EXRNIC_QP_STATE_RTS;
+  change.attributes = EXRNIC_QP_ATTRIBUTES_TIMEOUT;
+  change.timeout = 1;
+  e.rest();  // the two have met
+  REQUIRE(e.left.rnic.modify(change) == EXRNIC_MBOX_STATUS_OK);
+  e.right.rnic.write_register(EXRNIC_REG_CONTROL, 0);  // it drops what comes
+  e.left.post(inlined(push_of({}, 0), Bytes(8)));
+  CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  e.expect(EXRNIC_EQE_TYPE_QP_ERROR, Exchange::kLeftQpn, EXRNIC_QP_CAUSE_NO_ANSWER);
+}
+
 TEST_CASE("a completion queue that overruns is told by its number, with who loses a completion") {
   Told e;
   Queue cq = e.left.rnic.create_cq(kCqn, End::kPage, 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Random lives: queue pairs of two nodes do random work, and are reset, destroyed, created and
-// connected anew, by one end or both, while frames are lost, late and double, and the link is cut.
+// connected anew, by one end or both, while frames are lost, late and double, and the link is cut;
+// some have a short time-out of their own.
 // Each work request of a life ends, and none of another one. Then all begin a last life, in which
 // all must work, and nothing else may change.
 #include <fmt/core.h>
@@ -114,6 +115,7 @@ class Lives {
   void expect_last_life_works() {
     for (unsigned pair = 0; pair < kPairs; ++pair)
       for (unsigned node = 0; node < 2; ++node) end_life(node, pair);
+    last_ = true;
     for (unsigned pair = 0; pair < kPairs; ++pair)
       for (unsigned node = 0; node < 2; ++node) connect(node, pair);
     run_for(1000);
@@ -151,8 +153,12 @@ class Lives {
  private:
   void connect(unsigned node, unsigned pair) {
     Member& member = (*this)[node];
-    member.rnic.connect(member.ends[pair].qp, 1 - node, kFirstQpn + pair,
-                        {1, EXRNIC_RNR_RETRY_ENDLESS});
+    Rnr patience{1, EXRNIC_RNR_RETRY_ENDLESS};
+    if (!last_ && below(2)) {
+      patience.timeout = static_cast<uint8_t>(1 + below(7));
+      patience.retry_count = static_cast<uint8_t>(below(3));
+    }
+    member.rnic.connect(member.ends[pair].qp, 1 - node, kFirstQpn + pair, patience);
     member.ends[pair].connected = true;
   }
 
@@ -279,6 +285,7 @@ class Lives {
   std::vector<std::unique_ptr<Member>> members_;
   unsigned ended_ = 0, failed_ = 0;
   std::string ghosts_;
+  bool last_ = false;  // the last lives have no time-outs of their own
 };
 
 void live_and_begin_anew(uint64_t seed) {

@@ -2,6 +2,7 @@
 // PULLs of which nothing is heard: those that can never end end in an error, those that take long
 // do not.
 #include <catch2/generators/catch_generators.hpp>
+#include <utility>
 #include <vector>
 
 #include "rtl-model/lockstep/lockstep.h"
@@ -212,6 +213,51 @@ TEST_CASE("an atomic of which nothing is heard is no other") {
     CHECK(cqe.opcode == EXRNIC_WQE_OPCODE_FETCH_ADD);
     CHECK(cqe.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   }
+}
+
+TEST_CASE(
+    "a PULL or atomic whose answer takes longer than its queue pair waits ends, and no other") {
+  // The second is longer than two questions to the peer, which are acknowledged.
+  const auto [timeout, retries] = GENERATE(std::pair{6u, 2u}, std::pair{13u, 2u});
+  const bool atomic = GENERATE(false, true);
+  Pulling e(either());
+  QueuePair other = e.left.rnic.create_qp(30, End::kPage, End::kPd, e.left.cq);
+  QueuePair peer = e.right.rnic.create_qp(31, End::kPage, End::kPd, e.right.cq);
+  e.left.rnic.connect(other, 1, 31);
+  e.right.rnic.connect(peer, 0, 30);
+  exrnic_mbox_modify_qp change{};
+  change.qpn = Exchange::kLeftQpn;
+  change.state = EXRNIC_QP_STATE_RTS;
+  change.attributes = EXRNIC_QP_ATTRIBUTES_TIMEOUT | EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
+  change.timeout = static_cast<uint8_t>(timeout);
+  change.retry_count = static_cast<uint8_t>(retries);
+  REQUIRE(e.left.rnic.modify(change) == EXRNIC_MBOX_STATUS_OK);
+  const uint64_t unit = uint64_t{1} << (EXRNIC_QP_TIMEOUT_SHIFT + timeout);
+  const uint64_t begin = e.testbed.now_ns();
+  e.ask_in_vain(atomic ? fetch_add_of(element(e.left.near, 0, 8), 0xb, 1)
+                       : pull_of({element(e.left.near, 0, kMtu)}, 0));
+  e.pull(0, 1000);
+  e.left.post(inlined(push_of({}, 100'000), Bytes(8)));
+  e.left.rnic.post(other, pull_of({element(e.left.near, 5000, 1000)}, 5000));
+  for (int i = 0; i < 3; ++i) {
+    const exrnic_cqe cqe = e.left.wait(5 * unit);
+    CHECK(cqe.qpn == Exchange::kLeftQpn);
+    CHECK(cqe.wqe_index == i);
+    CHECK(int{cqe.status} ==
+          (i == 0 ? EXRNIC_CQE_STATUS_RETRY_EXC_ERR : EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+  }
+  CHECK(e.testbed.now_ns() - begin >= (retries + 1) * unit);
+  CHECK(e.testbed.now_ns() - begin <= (retries + 2) * unit + 100'000);
+  CHECK(e.left.rnic.counter(EXRNIC_COUNTER_QP_TIMEOUTS) == 1);
+  CHECK(e.left.state() == EXRNIC_QP_STATE_ERROR);
+  // What is answered now is for nobody any more; another one's is as good as ever.
+  e.left.rnic.write(e.left.near, 0, Bytes(kMtu, 0x11));
+  e.go_on();
+  const exrnic_cqe late = e.left.wait();
+  CHECK(late.qpn == other.qpn);
+  CHECK(int{late.status} == EXRNIC_CQE_STATUS_SUCCESS);
+  e.rest(kInterval / 2);
+  CHECK(e.left.rnic.read(e.left.near, 0, kMtu) == Bytes(kMtu, 0x11));
 }
 
 TEST_CASE("a queue pair that is gone with a PULL under way asks nobody, and the simulation rests") {

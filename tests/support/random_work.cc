@@ -27,7 +27,8 @@ constexpr uint32_t kCqn = 5;
 constexpr uint32_t kSrqn = 9;
 constexpr uint32_t kCqLog = 14;  // all completions of a round; or one more
 constexpr uint64_t kLimitNs = 400'000'000;
-constexpr Rnr kPatient{1, EXRNIC_RNR_RETRY_ENDLESS};
+// Time-outs are looked after, and strike nobody.
+constexpr Rnr kPatient{1, EXRNIC_RNR_RETRY_ENDLESS, 14, EXRNIC_QP_RETRY_COUNT_MAX};
 constexpr uint64_t kLateNs = 25'000;  // two to three pauses
 
 constexpr Memory kOfPairs[] = {Memory::kSink, Memory::kLanding, Memory::kInbox, Memory::kVictim,

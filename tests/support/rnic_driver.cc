@@ -271,7 +271,16 @@ void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_
   const Rnr given = reliable ? rnr : Rnr{};
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_INIT));
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn, given.min_timer));
-  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, given.retry));
+  exrnic_mbox_modify_qp change{};
+  change.qpn = qp.qpn;
+  change.state = EXRNIC_QP_STATE_RTS;
+  change.rnr_retry = given.retry;
+  change.timeout = given.timeout;
+  change.retry_count = given.retry_count;
+  if (given.retry != 0) change.attributes |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  if (given.timeout != 0)
+    change.attributes |= EXRNIC_QP_ATTRIBUTES_TIMEOUT | EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
+  expect_ok(op, modify(change));
 }
 
 void RnicDriver::set_pkey(uint32_t index, uint16_t pkey) {

@@ -59,10 +59,12 @@ struct QueuePairOptions {
 };
 
 // What comes of messages that find no receive: the pause that this end asks for (RNR_TIMER_MAX),
-// and how often it sends its own again.
+// and how often it sends its own again. And of work of which nothing is heard: as verbs have it.
 struct Rnr {
   uint8_t min_timer = 0;
   uint8_t retry = 0;
+  uint8_t timeout = 0;
+  uint8_t retry_count = 0;
 };
 
 struct SharedReceiveQueue {

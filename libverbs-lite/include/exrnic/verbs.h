@@ -284,7 +284,7 @@ enum vl_wc_status VL_ANY_NUMBER {
   VL_WC_WR_FLUSH_ERR,      /* not completed: the queue pair is in the error state */
   VL_WC_REM_ACCESS_ERR,    /* the peer refused: STag, bounds, rights or domain */
   VL_WC_REM_OP_ERR,        /* the peer could not execute it: its receive is too short, ... */
-  VL_WC_RETRY_EXC_ERR,     /* the peer did not answer */
+  VL_WC_RETRY_EXC_ERR,     /* the peer did not answer, or not in time: see vl_qp_attr */
   VL_WC_GENERAL_ERR,       /* the device gave a status that this library does not know */
   VL_WC_RNR_RETRY_EXC_ERR, /* the message found no receive at the peer, rnr_retry times over */
   VL_WC_MW_BIND_ERR        /* a memory window could not be bound: see VL_OP_BIND_MW */
@@ -495,9 +495,11 @@ struct vl_qp_attr {
                              4096, a multiple of 16. At first 4096 */
   uint32_t max_reads_in;  /* PULL requests of the peer, and */
   uint32_t max_reads_out; /* own ones under way, up to those of vl_qp_init_attr, as at first */
-  uint32_t timeout; /* these two as verbs have them, 0 to 31 and 0 to 7. They are given back by
-                       vl_query_qp, and change nothing: when frames are sent again, and when a
-                       peer is given up (VL_WC_RETRY_EXC_ERR), is the RNIC's, for each node */
+  uint32_t timeout; /* these two as verbs have them, 0 to 31 and 0 to 7. Work of which nothing was
+                       heard for retry_count + 1 time-outs, and one more at most, ends with
+                       VL_WC_RETRY_EXC_ERR; a time-out is 4.096 us * 2^timeout, 16 us at least; 0 is
+                       none. When frames are sent again, and when a peer is given up, be that
+                       sooner, is the RNIC's, for each node */
   uint32_t retry_count;
   int sq_draining; /* vl_query_qp only: in VL_QPS_SQD, and work requests that had begun have
                       not ended */

@@ -31,6 +31,7 @@ interface requester_queues_if
   logic    asked;          // pulse: it has
   logic    waits_for_peer; // pulse: it has introduced itself, and waits for an answer
   logic    waits_no_more;  // pulse: for that, nor for the answer to a PULL
+  logic    sends;          // pulse: a segment of its own work leaves it, and it has a time-out
 
   logic       block_held;  // a copy of its first slot came through the user page
   wqe_index_t block_index;
@@ -41,13 +42,13 @@ interface requester_queues_if
       input others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
       input credit_limit, asks, block_held, block_index, block,
       output sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
-      output stall, asked, waits_for_peer, waits_no_more, block_take
+      output stall, asked, waits_for_peer, waits_no_more, sends, block_take
   );
   modport queues(
       output others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
       output credit_limit, asks, block_held, block_index, block,
       input sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
-      input stall, asked, waits_for_peer, waits_no_more, block_take
+      input stall, asked, waits_for_peer, waits_no_more, sends, block_take
   );
 
 endinterface

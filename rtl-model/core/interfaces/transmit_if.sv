@@ -23,22 +23,29 @@ interface transmit_if
   logic goes_back;
   qpn_t goes_back_qpn;
 
+  // Requester: what this queue pair has sent counts no more; what has not left does not leave.
+  logic        withdraw_valid;
+  logic        withdraw_ready;
+  generation_t withdraw_generation;
+
   // Window: what should have been submitted is dropped.
   logic    drop_valid;
   logic    drop_ready;
   tx_tag_t drop;
 
   modport requester(
-      output node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn,
-      input start, room, alloc_valid, alloc_slot, ready
+      output node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn, withdraw_valid,
+      output withdraw_generation,
+      input start, room, alloc_valid, alloc_slot, ready, withdraw_ready
   );
   modport window(
       output node, prompt, alloc_ready, valid, desc, drop_valid, drop,
       input room, alloc_valid, alloc_payload_valid, alloc_slot, ready, drop_ready
   );
   modport to_requester(
-      input node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn,
-      output start, room, alloc_valid, alloc_slot, ready
+      input node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn, withdraw_valid,
+      input withdraw_generation,
+      output start, room, alloc_valid, alloc_slot, ready, withdraw_ready
   );
   modport to_window(
       input node, prompt, alloc_ready, valid, desc, drop_valid, drop,

@@ -10,7 +10,8 @@ module queues_tile
     input logic rst_ni,
     run_if.tile run,
     input logic [63:0] time_i,
-    output logic watches_o,  // see exrnic_core
+    output logic watches_o,  // see exrnic_core, and the next
+    output logic ticks_o,
 
     table_read_if.server         qp[QP_CLIENTS-1],  // but credits, which is in here
     table_read_if.server         srq[SRQ_CLIENTS],
@@ -32,10 +33,10 @@ module queues_tile
 );
 
   logic qp_init_done, srq_init_done, pulls_init_done, reads_init_done, scheduler_init_done;
-  logic credits_init_done, credits_idle, pause_idle, watch_idle;
+  logic credits_init_done, credits_idle, pause_idle, watch_idle, retry_idle;
   assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       scheduler_init_done && credits_init_done;
-  assign run.waits = credits_idle && pause_idle && watch_idle;
+  assign run.waits = credits_idle && pause_idle && watch_idle && retry_idle;
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
@@ -359,6 +360,41 @@ module queues_tile
       .wake_valid_o(wake_valid[WAKE_OF_PULL_WATCH]),
       .wake_ready_i(wake_ready[WAKE_OF_PULL_WATCH]),
       .wake_qpn_o(wake_qpn[WAKE_OF_PULL_WATCH])
+  );
+
+  // ---- Of whose work nothing is heard: a change by the driver counts as a word
+  /* verilator lint_off UNUSEDSIGNAL */  // some fields count
+  qp_t changed;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic work_out;
+  assign changed = qp_row[QP_MAILBOX];
+  assign work_out = qp_sends(command.qp_status.state) && !command.qp_clear &&
+      (changed.sq.issued != changed.ended.count || pull_count[2] != '0 ||
+       (changed.sq.progress != '0 && !changed.status.rnr));
+  retry_watch u_retry_watch (
+      .clk_i,
+      .rst_ni,
+      .idle_o(retry_idle),
+      .ticks_o,
+      .time_i,
+      .config_we_i(command.qp_we),
+      .config_qpn_i(command.qpn),
+      .timeout_i(command.qp_config.timeout),
+      .retries_i(command.qp_config.retry_count),
+      .config_out_i(work_out),
+      .begin_i(requester.sends),
+      .own_qpn_i(qp_index[QP_REQUESTER]),
+      .acked_i(completer.heard),
+      .acked_none_i(completer.heard_none),
+      .acked_qpn_i(qp_index[QP_COMPLETER]),
+      .answered_i(responder.pull_pop || responder.pull_set),
+      .answered_none_i(responder.pull_pop && pull_last),
+      .answered_qpn_i(qp_index[QP_RESPONDER]),
+      .failed_i(failed.valid),
+      .failed_qpn_i(status_qpn),
+      .silent_valid_o(completer.silent_valid),
+      .silent_ready_i(completer.silent_ready),
+      .silent_qpn_o(completer.silent_qpn)
   );
 
   // ---- Work requests that came whole through a user page

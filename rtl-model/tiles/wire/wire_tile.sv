@@ -115,6 +115,19 @@ module wire_tile
   assign restart_o = peer.restart_valid && peer.restart_ready;
   assign restart_node_o = peer.restart_node;
 
+  // Of both nothing leaves any more.
+  logic drop_ready;
+  tx_tag_t drop;
+  assign requester.withdraw_ready = drop_ready;
+  assign window.drop_ready = drop_ready && !requester.withdraw_valid;
+  always_comb begin
+    drop = window.drop;
+    if (requester.withdraw_valid) begin
+      drop.qpn = requester.goes_back_qpn;
+      drop.generation = requester.withdraw_generation;
+    end
+  end
+
   efe_tx u_efe_tx (
       .clk_i,
       .rst_ni,
@@ -144,9 +157,9 @@ module wire_tile
       .done_o(sent.data),
       .prompt_done_valid_o(prompt_ended_o),
       .prompt_done_o(prompt_ended_what_o),
-      .drop_valid_i(window.drop_valid),
-      .drop_ready_o(window.drop_ready),
-      .drop_i(window.drop),
+      .drop_valid_i(window.drop_valid || requester.withdraw_valid),
+      .drop_ready_o(drop_ready),
+      .drop_i(drop),
       .clear_i((command.qp_we && command.qp_clear) || requester.goes_back),
       .clear_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
       .peer,

@@ -68,12 +68,13 @@ module completer
   /* verilator lint_on UNUSEDSIGNAL */
 
   typedef struct packed {
+    logic        silent;    // none of these: nothing was heard of the queue pair's work
     logic        received;  // a message or a PULL, from the responder; else a slot, from the EFE
     tx_kind_e    kind;
     logic [31:0] seq;
     rx_done_t    work;
   } ended_t;
-  ended_t ended_q, slot_ended, message_ended;
+  ended_t ended_q, slot_ended, message_ended, silent;
   always_comb begin
     slot_ended = '0;
     slot_ended.kind = done_i.tag.kind;
@@ -88,6 +89,11 @@ module completer
     message_ended = '0;
     message_ended.received = 1'b1;
     message_ended.work = rx_done_i;
+    silent = '0;
+    silent.silent = 1'b1;
+    silent.received = 1'b1;
+    silent.work.qpn = queues.silent_qpn;
+    silent.work.opcode = WQE_OPCODE_RECV;
   end
 
   // Doorbells go first: they make room. But an end waits behind one of them at most: a process that
@@ -118,9 +124,15 @@ module completer
     else if (begins && (rx_done_valid_i || done_valid_i)) rx_turn_q <= !rx_first;
   end
 
+  // Of whom nothing was heard waits until no end does: it may be a word. It is withdrawn when there is one.
+  logic silent_first, still_silent;
+  assign still_silent = queues.silent_valid && queues.silent_qpn == ended_q.work.qpn;
+  assign silent_first = queues.silent_valid && !done_valid_i && !rx_done_valid_i;
+  assign queues.silent_ready = state_q == StJudge && ended_q.silent;
+
   // ---- What an end means
   logic lost_q;  // its completion could not be written
-  logic ends, well, wants_cqe, known, drained, changes, fails, catches_up;
+  logic ends, well, past, heard, withdraws, wants_cqe, known, drained, changes, fails, catches_up;
   /* verilator lint_off UNUSEDSIGNAL */  // one property counts
   wqe_opcode_properties_t op;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -129,7 +141,7 @@ module completer
   logic [15:0] detail;
   completion_status u_status (
       .received_i(ended_q.received),
-      .note_i(ended_q.work.emptied || ended_q.work.drained),
+      .note_i(ended_q.work.emptied || ended_q.work.drained || ended_q.silent),
       .kind_i(ended_q.kind),
       .generation_i(ended_q.work.generation),
       .signaled_i(ended_q.work.signaled),
@@ -137,9 +149,13 @@ module completer
       .status_i(ended_q.work.status),
       .seq_i(ended_q.seq),
       .lost_i(lost_q),
+      .silent_i(ended_q.silent && (state_q != StJudge || still_silent)),
       .qp_i(qp.row),
       .ends_o(ends),
       .well_o(well),
+      .past_o(past),
+      .heard_o(heard),
+      .withdraws_o(withdraws),
       .wants_cqe_o(wants_cqe),
       .known_o(known),
       .status_o(cqe_status),
@@ -156,12 +172,19 @@ module completer
   always_comb begin
     queues.ended = qp.row.ended;
     if (ends) queues.ended.count = qp.row.ended.count + 16'd1;
-    if (well) queues.ended.slots = ended_q.work.wqe_index + 1'b1;
+    if (past) queues.ended.slots = ended_q.work.wqe_index + 1'b1;
+    if (withdraws) queues.ended.withdrawn = 1'b1;
     if (drained) queues.ended.drained = qp.row.status.drains;
     if (well && !ended_q.received && op.receive) queues.ended.msn = qp.row.ended.msn + 32'd1;
   end
-  assign catches_up = ends && $signed(queues.ended.count - qp.row.sq.issued) >= 0 &&
+  assign catches_up = ends && caught_up &&
       (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr || is_draining(qp.row));
+
+  // Behind a message that found no receive nothing is under way when all has ended.
+  logic caught_up;
+  assign caught_up = $signed(queues.ended.count - qp.row.sq.issued) >= 0;
+  assign queues.heard = state_q == StJudge && heard;
+  assign queues.heard_none = caught_up && (qp.row.sq.progress == '0 || qp.row.status.rnr);
 
   // ---- The completion queue in hand
   cq_config_t cq;
@@ -253,6 +276,7 @@ module completer
       else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
         state_d = means_nothing ? StIdle : StQpRead;
+      else if (silent_first) state_d = StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:
       if (changes) state_d = StStatus;
@@ -303,7 +327,7 @@ module completer
     unique case (state_q)
       StIdle: begin
         bell_q  <= bell.data;
-        ended_q <= rx_first ? message_ended : slot_ended;
+        ended_q <= silent_first ? silent : rx_first ? message_ended : slot_ended;
         lost_q  <= 1'b0;
         job_q   <= end_first ? JobEnd : bell.valid ? JobBell : timer_valid ? JobTimer : JobEnd;
         cqn_q   <= bell.valid ? cqn_t'(bell.data.cqn) : timer_cqn;
@@ -345,7 +369,7 @@ module completer
 
   assign qp.read = state_q == StQpRead;
   assign qp.index = ended_q.work.qpn;
-  assign queues.ended_we = state_q == StJudge && (ends || well || drained);
+  assign queues.ended_we = state_q == StJudge && (ends || past || drained || withdraws);
   assign queues.status_valid = state_q == StStatus;
   assign queues.status_qpn = ended_q.work.qpn;
   assign qp_error_o = queues.status_valid && queues.status_ready && fails;
@@ -403,6 +427,7 @@ module completer
   always_comb begin
     event_o = '0;
     event_o[COUNTER_CQES] = written;
+    event_o[COUNTER_QP_TIMEOUTS] = state_q == StJudge && withdraws;
     event_o[COUNTER_CQ_OVERRUNS] = cq_error_o;
     event_o[COUNTER_DOORBELLS] = rings;
     event_o[COUNTER_DOORBELLS_REFUSED] = (state_q == StBell && !bell_owned) ||

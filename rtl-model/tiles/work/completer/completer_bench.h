@@ -38,6 +38,7 @@ class Completer : public Bench<Vcompleter> {
   explicit Completer(uint32_t seed = 1)
       : events(dut()), qp_reader_(dut(), qps), xlate(dut(), seed), random_(seed) {
     dut().quiesce_i = 0;
+    dut().queues_silent_valid_i = 0;
     dut().done_valid_i = 0;
     dut().rx_done_valid_i = 0;
     dut().bell_valid_i = 0;
@@ -61,6 +62,7 @@ class Completer : public Bench<Vcompleter> {
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
+  std::vector<bool> heard;                            // and whether nothing else is under way
   int statuses = 0;                                   // that it has written
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   std::vector<unsigned> qp_causes;
@@ -102,6 +104,14 @@ class Completer : public Bench<Vcompleter> {
     dut().rx_done_valid_i = 1;
     accept("rx_done_ready_o", [&] { return dut().rx_done_ready_o != 0; });
     dut().rx_done_valid_i = 0;
+    rest();
+  }
+  // Nothing was heard of its work for too long.
+  void silent(unsigned qpn) {
+    dut().queues_silent_valid_i = 1;
+    dut().queues_silent_qpn_i = qpn;
+    accept("queues_silent_ready_o", [&] { return dut().queues_silent_ready_o != 0; });
+    dut().queues_silent_valid_i = 0;
     rest();
   }
   void ring(const CqDoorbell& bell) {
@@ -163,6 +173,7 @@ class Completer : public Bench<Vcompleter> {
       qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
     if (dut().queues_ended_we_o)
       qps[dut().qp_index_o].ended = unpack<QpEnded>(dut().queues_ended_o);
+    if (dut().queues_heard_o) heard.push_back(dut().queues_heard_none_o);
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_data_o);
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWriteCmd>(dut().write_data_o));

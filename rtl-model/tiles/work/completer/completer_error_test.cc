@@ -346,5 +346,102 @@ TEST_CASE("Whose terminate message is given up has told its peer nothing") {
   }
 }
 
+TEST_CASE("Of whom nothing was heard fails, and what it has sent ends without a trace") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.state = GENERATE(EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_SQD);
+  qp.status.rnr = qp.status.exact = GENERATE(false, true);
+  qp.sq.issued = 3;
+  completer.silent(kQpn);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(qp.status.fault);
+  CHECK(qp.status.fault_status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  CHECK_FALSE(qp.status.exact);
+  CHECK(qp.ended.withdrawn);
+  CHECK(completer.qp_causes == std::vector<unsigned>{EXRNIC_QP_CAUSE_NO_ANSWER});
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  CHECK(completer.events[EXRNIC_COUNTER_QP_TIMEOUTS] == 1);
+  completer.end(done(0));
+  completer.end(done(1, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  completer.end(segment(EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+  CHECK(completer.writes.empty());
+  CHECK(qp.ended.count == 0);
+  CHECK(qp.ended.slots == 0);
+  CHECK(qp.status.fault);
+  qp.status.rnr = false;  // the requester has gone back
+  TxDone flush = done(0, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  flush.tag.kind = kTxKindFlush;
+  completer.end(flush);
+  flush.tag.wqe_index = 1;
+  completer.end(flush);
+  REQUIRE(completer.writes.size() == 2);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+}
+
+TEST_CASE("A word that comes while an end, or a look at the queue pair, is in hand counts") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.sq.issued = 1;
+  completer.dut().queues_silent_valid_i = 1;
+  completer.dut().queues_silent_qpn_i = kQpn;
+  SECTION("an end goes first") {
+    pack(completer.dut().done_i, done(0));
+    completer.dut().done_valid_i = 1;
+    completer.wait_for("heard", kLimit, [&] { return !completer.heard.empty(); });
+    CHECK(completer.heard == std::vector<bool>{true});
+    CHECK_FALSE(qp.ended.withdrawn);
+  }
+  SECTION("it is withdrawn") { completer.cycle(); }
+  SECTION("it is another's by then") {
+    completer.cycle();
+    completer.dut().queues_silent_qpn_i = kQpn + 1;
+    completer.cycle();
+  }
+  completer.dut().done_valid_i = completer.dut().queues_silent_valid_i = 0;
+  completer.rest();
+  CHECK(qp.status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(completer.qp_errors == 0);
+}
+
+TEST_CASE("Who does not send, or is gone, does not fail for want of a word") {
+  const auto state = GENERATE(EXRNIC_QP_STATE_RESET, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_ERROR);
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.state = state;
+  qp.cfg.valid = state != EXRNIC_QP_STATE_RESET;
+  completer.silent(kQpn);
+  CHECK(qp.status.state == state);
+  CHECK_FALSE(qp.ended.withdrawn);
+  CHECK(completer.wakes.empty());
+}
+
+TEST_CASE("An acknowledgement is a word, that of a request or a question is not") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.sq.issued = 2;
+  completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
+  completer.end(done(0));
+  CHECK(completer.heard == std::vector<bool>{false, false});
+  qp.sq.progress = 5;
+  completer.end(done(1));
+  CHECK(completer.heard.back() == false);
+  qp.sq.issued = 3;
+  qp.status.rnr = true;
+  completer.end(done(2));
+  CHECK(completer.heard.back() == true);
+  qp.status.rnr = false;
+  TxDone request = segment(EXRNIC_CQE_STATUS_SUCCESS);
+  request.tag.opcode = GENERATE(EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_FETCH_ADD);
+  completer.end(request);
+  CHECK(completer.heard.size() == 4);
+  completer.end(done(3, EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(completer.heard.size() == 4);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

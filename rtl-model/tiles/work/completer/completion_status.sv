@@ -15,12 +15,16 @@ module completion_status
     input cqe_status_e status_i,
     input logic [31:0] seq_i,       // of a slot, if it succeeded
     input logic        lost_i,      // instead of all that: its completion could not be written
+    input logic        silent_i,    // or nothing was heard of what is under way, for too long
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
     input qp_t         qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
     output logic        ends_o,     // something that counts in sq.issued
-    output logic        well_o,     // a work request of the send queue has ended, and well
+    output logic        well_o,     // a work request of the send queue has ended, and well;
+    output logic        past_o,     // or ill, but it does not come again
+    output logic        heard_o,    // the peer has acknowledged a segment of its work
+    output logic        withdraws_o,  // how what is under way ends counts no more
     output logic        wants_cqe_o,
     output logic        known_o,  // its queue pair is the one that is meant
     output cqe_status_e status_o,
@@ -31,8 +35,11 @@ module completion_status
     output qp_status_t  qp_status_o
 );
 
-  logic known, in_error, connected;
-  assign known = qp_i.cfg.valid && qp_i.cfg.generation == generation_i;
+  // What is withdrawn ends without a trace.
+  logic known, withdrawn, in_error, connected;
+  assign withdrawn = qp_i.ended.withdrawn && !received_i && !lost_i &&
+      kind_i inside {TX_KIND_LAST, TX_KIND_SEGMENT, TX_KIND_PROBE};
+  assign known = qp_i.cfg.valid && (silent_i || qp_i.cfg.generation == generation_i) && !withdrawn;
   assign in_error = qp_i.status.state == QP_STATE_ERROR;
   assign connected = qp_connected(qp_i.status.state);
 
@@ -50,7 +57,7 @@ module completion_status
        (qp_i.status.exact && before_fault));
 
   logic is_last, is_probe, is_segment, is_response, takes_fault, comes_again;
-  assign is_last = !received_i && kind_i == TX_KIND_LAST;
+  assign is_last = !received_i && kind_i inside {TX_KIND_LAST, TX_KIND_FLUSH};
   assign is_probe = !received_i && kind_i == TX_KIND_PROBE;
   assign is_segment = is_probe || (!received_i && kind_i == TX_KIND_SEGMENT);
   assign is_response = !received_i && kind_i == TX_KIND_RESPONSE;
@@ -81,6 +88,12 @@ module completion_status
   assign takes_fault = in_error && qp_i.status.fault && !succeeded && !comes_again && (is_last ||
       (received_i && opcode_i != WQE_OPCODE_RECV && status_i == CQE_STATUS_WR_FLUSH_ERR));
 
+  // That a request was acknowledged, or a question, says nothing of who is to answer it.
+  assign heard_o = known && !lost_i && (is_last || is_segment) && status_i == CQE_STATUS_SUCCESS && !op.pull;
+  assign past_o = known && !lost_i && !note_i && !comes_again &&
+      (is_last || (received_i && opcode_i != WQE_OPCODE_RECV));
+  assign withdraws_o = silent_i && known && qp_sends(qp_i.status.state);
+
   assign ends_o = known && (is_last || is_probe) && !lost_i;
   assign well_o = known && !lost_i && succeeded &&
       (is_last || (received_i && opcode_i != WQE_OPCODE_RECV));
@@ -96,7 +109,8 @@ module completion_status
   assign detail_o = takes_fault ? qp_i.status.fault_detail : '0;
 
   always_comb begin
-    if (lost_i) fails_o = 1'b1;
+    if (silent_i) fails_o = withdraws_o;
+    else if (lost_i) fails_o = 1'b1;
     else if (goes_alone) fails_o = 1'b0;
     else if (is_response) fails_o = loses_answer || answer_given_up;
     else fails_o = (is_last || is_segment) && !succeeded &&
@@ -108,7 +122,7 @@ module completion_status
   always_comb begin
     if (lost_i) cause_o = QP_CAUSE_COMPLETION;
     else if (loses_answer) cause_o = QP_CAUSE_MEMORY;
-    else if (status_i == CQE_STATUS_RETRY_EXC_ERR) cause_o = QP_CAUSE_NO_ANSWER;
+    else if (silent_i || status_i == CQE_STATUS_RETRY_EXC_ERR) cause_o = QP_CAUSE_NO_ANSWER;
     else cause_o = QP_CAUSE_WORK_REQUEST;
   end
 
@@ -127,6 +141,11 @@ module completion_status
       qp_status_o.fault_detail = '0;
       qp_status_o.exact = qp_i.status.rnr;
       qp_status_o.answer_lost = loses_answer;
+    end
+    if (silent_i) begin
+      qp_status_o.fault = 1'b1;
+      qp_status_o.fault_status = CQE_STATUS_RETRY_EXC_ERR;
+      qp_status_o.exact = 1'b0;
     end
   end
 

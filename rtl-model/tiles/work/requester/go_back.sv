@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A message of a queue pair found no receive, and all that was under way has ended: its send queue
-// goes back to the work request of that message, which is sent again or fails. Combinational.
+// goes back to the work request of that message, which is sent again or fails. Or it has withdrawn what
+// was under way: its send queue goes back to the first of that, to flush it. Combinational.
 
 module go_back
   import exrnic_pkg::*;
@@ -21,7 +22,10 @@ module go_back
 
   always_comb begin
     sq_o = qp_i.sq;
-    sq_o.consumer  = qp_i.ended.slots;
+    sq_o.withdrawn = qp_i.ended.withdrawn;
+    sq_o.issued    = qp_i.ended.count;
+    // PULLs are flushed by themselves, and nothing is under way beside them.
+    if (qp_i.sq.issued != qp_i.ended.count || !qp_i.ended.withdrawn) sq_o.consumer = qp_i.ended.slots;
     sq_o.send_msn  = qp_i.ended.msn;
     sq_o.progress  = '0;
     sq_o.halted    = 1'b0;

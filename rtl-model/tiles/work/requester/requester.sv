@@ -210,9 +210,10 @@ module requester
       .turn_qpn_i(turns.data),
       .wake_ready_i(wake.ready),
       .flush_ready_i,
-      .status_ready_i(queues.status_ready),
+      .status_ready_i(status_ready),
       .alloc_valid_i(transmit.alloc_valid),
       .alloc_slot_i(transmit.alloc_slot),
+      .node_i(settings.node),
       .quota_slots_o(transmit.slots),
       .quota_start_i(transmit.start),
       .quota_room_i(transmit.room),
@@ -231,7 +232,11 @@ module requester
       (step == STEP_ALLOC && gather.quiet));
   assign turns.ready = idle_o && !quiesce_i;
   assign transmit.alloc_ready = step == STEP_ALLOC && !quiesce_i;
-  assign transmit.node = qp.row.cfg.dest_node;
+  // What is flushed behind a withdrawal waits for nothing that was sent to the peer.
+  logic flushes_alone;
+  assign flushes_alone = qp.row.sq.withdrawn &&
+      (step == STEP_TURN ? pick.turn : segment.turn) == TURN_FLUSH;
+  assign transmit.node = flushes_alone ? settings.node : qp.row.cfg.dest_node;
   assign transmit.valid = step == STEP_SUBMIT;
   assign flush_valid_o = step == STEP_HAND_OVER;
   assign wake.valid = step == STEP_WAKE;
@@ -308,8 +313,13 @@ module requester
   logic goes_back;
   qp_sq_t back_sq;
   qp_status_t back_status;
+  logic withdraws, status_ready;
   assign goes_back = segment.turn == TURN_GO_BACK && queues.status_valid && queues.status_ready;
-  assign transmit.goes_back = goes_back;
+  assign withdraws = segment.turn == TURN_GO_BACK && qp.row.ended.withdrawn;
+  assign transmit.goes_back = goes_back && !withdraws;
+  assign transmit.withdraw_valid = step == STEP_STATUS && withdraws;  // to say it twice does no harm
+  assign transmit.withdraw_generation = qp.row.cfg.generation;
+  assign status_ready = queues.status_ready && (!transmit.withdraw_valid || transmit.withdraw_ready);
   go_back u_back (
       .qp_i(qp.row),
       .sq_o(back_sq),
@@ -334,6 +344,9 @@ module requester
   assign queues.asked = submitted && !segment.returned && segment.turn == TURN_ASK;
   // Whatever it waits for wakes it: so it has a turn behind that.
   assign queues.waits_no_more = step == STEP_TURN && !pick.wants_answer && queues.pull_count == '0;
+  // Its peer is to say something of it.
+  assign queues.sends = submitted && !segment.returned && segment.turn == TURN_WORK && sent && !op.stays &&
+      qp.row.cfg.service == SERVICE_RC && qp.row.cfg.timeout != '0;
   assign queues.waits_for_peer = submitted && !segment.returned && introduces && segment.wants;
 
   // ---- The peer's reads, and what becomes of the queue pair
@@ -357,7 +370,7 @@ module requester
     queues.status.answer_lost = 1'b0;
     if (segment.turn == TURN_GO_BACK) queues.status = back_status;
   end
-  assign queues.status_valid = step == STEP_STATUS;
+  assign queues.status_valid = step == STEP_STATUS && (!withdraws || transmit.withdraw_ready);
   assign qp_error_o = queues.status_valid && queues.status_ready &&
       qp.row.status.state != QP_STATE_ERROR && queues.status.state == QP_STATE_ERROR;
 
@@ -373,6 +386,7 @@ module requester
       .completes_i(completes),
       .probe_i(probe),
       .begs_i(begs),
+      .alone_i(flushes_alone),
       .msn_i(answers_atomic ? queues.sq.atomic_msn : msn),
       .peer_i(qp.row.peer.generation),
       .service_i(qp.row.cfg.service),

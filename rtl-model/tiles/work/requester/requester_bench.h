@@ -69,6 +69,9 @@ class Requester : public Bench<Vrequester> {
   bool has_windows = false;  // the queue pair in hand
   bool asks = false;         // nothing was heard of the PULLs of the queue pair in hand
   unsigned asked = 0;
+  unsigned sends = 0;
+  bool withdraw_ready = true;
+  unsigned withdrawn = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
   std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
@@ -91,6 +94,7 @@ class Requester : public Bench<Vrequester> {
     dut().transmit_start_i = quota_start && dut().transmit_slots_o <= quota_slots;
     dut().transmit_room_i = quota_room;
     dut().queues_asks_i = asks;
+    dut().transmit_withdraw_ready_i = withdraw_ready && random_() % 2;
     dut().has_windows_i = has_windows;
     settle();
     sample();
@@ -192,6 +196,8 @@ class Requester : public Bench<Vrequester> {
     }
     qp_errors += dut().qp_error_o;
     stalls += dut().queues_stall_o;
+    sends += dut().queues_sends_o;
+    withdrawn += dut().transmit_withdraw_valid_o && dut().transmit_withdraw_ready_i;
     asked += dut().queues_asked_o;
     asks = asks && !dut().queues_asked_o && !dut().queues_waits_for_peer_o;
     if (dut().queues_pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().queues_pull_new_o));

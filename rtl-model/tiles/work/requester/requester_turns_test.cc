@@ -186,6 +186,76 @@ TEST_CASE("Before all that is under way has ended nothing goes back, in ERROR no
   CHECK(qp.status.state == state);
 }
 
+TEST_CASE(
+    "What was withdrawn is flushed from its beginning, behind nothing that was sent to the peer") {
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = sending_qp(3, 1);  // three are under way
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.status.rnr = GENERATE(false, true);
+  qp.sq.progress = 100;
+  qp.sq.issued = 13;
+  qp.ended = {11, 1, 0};  // one of them has ended
+  qp.ended.withdrawn = true;
+  requester.withdraw_ready = false;
+  requester.begin_turn(kQpn);
+  for (int i = 0; i < 50; ++i) requester.cycle();
+  CHECK(qp.sq.consumer == 3);
+  requester.withdraw_ready = true;
+  requester.rest();
+  CHECK(requester.withdrawn >= 1);
+  CHECK(qp.sq.withdrawn);
+  CHECK(qp.sq.consumer == 1);
+  CHECK(qp.sq.issued == 11);
+  CHECK_FALSE(qp.status.rnr);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 3);
+  for (const TxDesc& flushed : requester.submitted) {
+    CHECK(flushed.unsent);
+    CHECK(flushed.unreliable);
+    CHECK_FALSE(flushed.stream);
+    CHECK(flushed.node == kOwnNode);
+    CHECK(flushed.tag.kind == kTxKindFlush);
+    CHECK(flushed.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  }
+  CHECK(qp.sq.consumer == 4);
+  // Once: what was issued by then is of that.
+  qp.sq.issued += 2;
+  requester.turn(kQpn);
+  CHECK(qp.sq.consumer == 4);
+}
+
+TEST_CASE("Beside PULLs nothing else is withdrawn: the send queue stays where it is") {
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = sending_qp(3, 1);
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.ended = {qp.sq.issued, 1, 0};
+  qp.ended.withdrawn = true;
+  requester.pulls[kQpn].resize(1);
+  requester.turn(kQpn);
+  CHECK(qp.sq.withdrawn);
+  CHECK(qp.sq.consumer == 3);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.empty());
+  CHECK(requester.flushes.size() == 1);
+}
+
+TEST_CASE("With a time-out each segment of its own work is told, but nothing else") {
+  static constexpr int kPush = 0, kLocal = 1, kBad = 2, kNoTimeOut = 3, kUc = 4;
+  const int what = GENERATE(kPush, kLocal, kBad, kNoTimeOut, kUc);
+  Requester requester;
+  requester.ring[0] = push(2 * kMtu);
+  if (what == kLocal) requester.ring[0] = work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, 0);
+  if (what == kBad) requester.ring[0] = work(99, 0);
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 1);
+  qp.cfg.timeout = what == kNoTimeOut ? 0 : 1;
+  if (what == kUc) qp.cfg.service = EXRNIC_SERVICE_UC;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == (what == kLocal || what == kBad ? 1 : 2));
+  CHECK(requester.sends == (what == kPush ? 2 : 0));
+}
+
 TEST_CASE("A message that has been sent again as often as it may fails; 7 is for ever") {
   const auto [retry, again, fails] = GENERATE(table<uint8_t, uint8_t, bool>(
       {{0, 0, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}, {7, 6, false}}));

@@ -18,6 +18,7 @@ module segment_build
     input logic        completes_i,  // and whether the end of the segment is its end too
     input logic        probe_i,      // or it asks for a receive
     input logic        begs_i,       // and for credits
+    input logic        alone_i,      // TURN_FLUSH: it ends behind nothing that the queue pair has sent
     input logic [31:0] msn_i,
     input generation_t peer_i,        // generation of the peer
     input service_e    service_i,     // of the queue pair: service,
@@ -212,7 +213,7 @@ module segment_build
           last_i;
       submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
       submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
-      submit_o.unreliable = service_i != SERVICE_RC && !introduces;
+      submit_o.unreliable = (service_i != SERVICE_RC && !introduces) || alone_i;
       submit_o.first = submit_o.unreliable && service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
       submit_o.number = submit_o.unreliable ? number_i : '0;
       submit_o.datagram = service_i == SERVICE_UD;
@@ -239,9 +240,9 @@ module segment_build
       else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
       else if (introduces && !segment_i.wants) submit_o.tag.kind = TX_KIND_INTRODUCTION;
       else if (asks || introduces) submit_o.tag.kind = TX_KIND_SEGMENT;
-      else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
+      else if (completes_i) submit_o.tag.kind = alone_i ? TX_KIND_FLUSH : TX_KIND_LAST;
       else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
-      submit_o.stream = service_i == SERVICE_RC &&
+      submit_o.stream = service_i == SERVICE_RC && !alone_i &&
           !(submit_o.tag.kind inside {TX_KIND_TERMINATE, TX_KIND_INTRODUCTION});
     end
   end

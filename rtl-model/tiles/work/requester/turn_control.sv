@@ -42,6 +42,7 @@ module turn_control
     input logic       status_ready_i,
     input logic       alloc_valid_i,
     input slot_t      alloc_slot_i,
+    input node_t      node_i,         // the own one
     output reads_t    quota_slots_o,  // that this turn takes before it asks again
     input logic       quota_start_i,
     input logic       quota_room_i,
@@ -278,7 +279,7 @@ module turn_control
       STEP_TURN: begin
         seg_q.turn       <= pick_i.turn;
         seg_q.generation <= qp_i.cfg.generation;
-        seg_q.node       <= qp_i.cfg.dest_node;
+        seg_q.node       <= pick_i.turn == TURN_FLUSH && qp_i.sq.withdrawn ? node_i : qp_i.cfg.dest_node;
         seg_q.dest_qpn   <= qp_i.cfg.dest_qpn;
         seg_q.pd         <= qp_i.cfg.pd;
         seg_q.status     <= pick_i.turn == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;

@@ -56,8 +56,13 @@ module turn_pick
       !qp_i.sq.halted && !qp_i.status.rnr && !paused_i;
 
   logic goes_back;
-  assign goes_back = qp_i.cfg.valid && qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
-      (qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
+  always_comb begin
+    goes_back = qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
+        (qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
+    // What it has sent counts no more: it waits for no end.
+    if (qp_i.ended.withdrawn && qp_i.status.state == QP_STATE_ERROR) goes_back = !qp_i.sq.withdrawn;
+    if (!qp_i.cfg.valid) goes_back = 1'b0;
+  end
 
   logic drained;
   assign drained = is_draining(qp_i) && !begun &&
