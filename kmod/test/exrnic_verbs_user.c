@@ -6,22 +6,28 @@
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/ibta_vol1_c12.h>
 
 #define DEVICE		"exrnic_0"
 #define PORT		1
 #define DEPTH		8
+#define GENERAL_SERVICES	1	/* their queue pair */
 #define LIMIT		msecs_to_jiffies(10000)
 #define QUIET_MS	200
 
 static char *check = "";
 module_param(check, charp, 0444);
-MODULE_PARM_DESC(check, "What to do: death");
+MODULE_PARM_DESC(check, "What to do: death, numbers, mads");
 
 struct verbs_user {
 	struct ib_device *dev;
@@ -29,6 +35,7 @@ struct verbs_user {
 	struct ib_cq *cq;
 	struct ib_qp *connected;	/* to itself, in RTS */
 	struct ib_qp *waiting;		/* in INIT */
+	struct ib_qp *datagrams;	/* of UD, in RTS */
 };
 
 /* Work that is posted, and comes back. */
@@ -46,7 +53,7 @@ static int failed(const char *what, int err)
 
 /* ---- Objects */
 
-static struct ib_qp *create_qp(struct verbs_user *user)
+static struct ib_qp *create_qp(struct verbs_user *user, enum ib_qp_type type)
 {
 	struct ib_qp_init_attr init = {
 		.send_cq = user->cq,
@@ -57,7 +64,7 @@ static struct ib_qp *create_qp(struct verbs_user *user)
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
-		.qp_type = IB_QPT_RC,
+		.qp_type = type,
 	};
 
 	return ib_create_qp(user->pd, &init);
@@ -65,9 +72,33 @@ static struct ib_qp *create_qp(struct verbs_user *user)
 
 static int to_init(struct ib_qp *qp)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = PORT };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = PORT, .qkey = IB_QP1_QKEY };
 
-	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			    (qp->qp_type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS));
+}
+
+static int to_datagrams(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
+	int err = to_init(qp);
+
+	if (!err)
+		err = ib_modify_qp(qp, &attr, IB_QP_STATE);
+	attr.qp_state = IB_QPS_RTS;
+	return err ? err : ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+}
+
+static int make_attr(struct verbs_user *user, struct rdma_ah_attr *attr)
+{
+	union ib_gid gid;
+	int err = rdma_query_gid(user->dev, PORT, 0, &gid);
+
+	attr->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(attr, PORT);
+	rdma_ah_set_grh(attr, &gid, 0, 0, 1, 0);
+	rdma_get_ll_mac((struct in6_addr *)gid.raw, attr->roce.dmac);
+	return err;
 }
 
 static int to_rts(struct verbs_user *user, struct ib_qp *qp)
@@ -76,16 +107,11 @@ static int to_rts(struct verbs_user *user, struct ib_qp *qp)
 		.qp_state = IB_QPS_RTR,
 		.path_mtu = IB_MTU_256,
 		.dest_qp_num = qp->qp_num,
-		.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE,
 	};
-	union ib_gid gid;
-	int err = rdma_query_gid(user->dev, PORT, 0, &gid);
+	int err = make_attr(user, &attr.ah_attr);
 
 	if (err)
 		return err;
-	rdma_ah_set_port_num(&attr.ah_attr, PORT);
-	rdma_ah_set_grh(&attr.ah_attr, &gid, 0, 0, 1, 0);
-	rdma_get_ll_mac((struct in6_addr *)gid.raw, attr.ah_attr.roce.dmac);
 	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 			   IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	if (err)
@@ -98,6 +124,8 @@ static int to_rts(struct verbs_user *user, struct ib_qp *qp)
 
 static void destroy(struct verbs_user *user)
 {
+	if (!IS_ERR_OR_NULL(user->datagrams))
+		ib_destroy_qp(user->datagrams);
 	if (!IS_ERR_OR_NULL(user->waiting))
 		ib_destroy_qp(user->waiting);
 	if (!IS_ERR_OR_NULL(user->connected))
@@ -118,15 +146,18 @@ static int create(struct verbs_user *user)
 	user->cq = ib_alloc_cq(user->dev, user, 8 * DEPTH, 0, IB_POLL_WORKQUEUE);
 	if (IS_ERR(user->cq))
 		return failed("no completion queue", PTR_ERR(user->cq));
-	user->connected = create_qp(user);
-	user->waiting = create_qp(user);
-	if (IS_ERR(user->connected) || IS_ERR(user->waiting))
+	user->connected = create_qp(user, IB_QPT_RC);
+	user->waiting = create_qp(user, IB_QPT_RC);
+	user->datagrams = create_qp(user, IB_QPT_UD);
+	if (IS_ERR(user->connected) || IS_ERR(user->waiting) || IS_ERR(user->datagrams))
 		return failed("no queue pair", -EIO);
 	err = to_init(user->connected);
 	if (!err)
 		err = to_rts(user, user->connected);
 	if (!err)
 		err = to_init(user->waiting);
+	if (!err)
+		err = to_datagrams(user->datagrams);
 	return err ? failed("a queue pair does not change its state", err) : 0;
 }
 
@@ -207,8 +238,12 @@ static int reset_in_silence(struct verbs_user *user)
 
 static int die(struct verbs_user *user, struct task *tasks)
 {
-	int err = post_all(user, tasks);
+	union ib_gid group = { .raw = { 0xff, 0x0e, [15] = 1 } };
+	int err = ib_attach_mcast(user->datagrams, &group, 0);
 
+	if (err)
+		return failed("a queue pair is not attached", err);
+	err = post_all(user, tasks);
 	if (err)
 		return failed("work is not taken", err);
 	msleep(QUIET_MS);
@@ -229,7 +264,9 @@ static int die(struct verbs_user *user, struct task *tasks)
 		return err;
 	ib_drain_qp(user->waiting);
 	ib_drain_qp(user->connected);
-	return 0;
+	/* Who cannot detach keeps the queue pair for ever. */
+	err = ib_detach_mcast(user->datagrams, &group, 0);
+	return err ? failed("a queue pair is not detached", err) : 0;
 }
 
 static int check_death(struct verbs_user *user)
@@ -244,6 +281,198 @@ static int check_death(struct verbs_user *user)
 	return err;
 }
 
+/*
+ * ---- A queue pair that ends frees its number, and one that begins meanwhile, perhaps with that number, is nevertheless known:
+ * two threads take turns at the only number that is left
+ */
+
+#define ROUNDS	100
+
+struct taker {
+	struct verbs_user *user;
+	struct task_struct *thread;
+	int result;
+};
+
+static int take_number(struct verbs_user *user)
+{
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct task *task = kzalloc(sizeof(*task), GFP_KERNEL);
+	struct ib_qp *qp;
+	int err;
+
+	if (!task)
+		return -ENOMEM;
+	do
+		qp = create_qp(user, IB_QPT_RC);
+	while (IS_ERR(qp) && PTR_ERR(qp) == -ENOSPC);
+	if (IS_ERR(qp)) {
+		kfree(task);
+		return failed("no queue pair", PTR_ERR(qp));
+	}
+	err = to_init(qp);
+	if (!err)
+		err = post_recv(qp, task);
+	if (!err)
+		err = ib_modify_qp(qp, &error, IB_QP_STATE);
+	if (!err)
+		err = await_flushed(task, 1);
+	ib_destroy_qp(qp);
+	kfree(task);
+	return err;
+}
+
+static int take_numbers(void *argument)
+{
+	struct taker *taker = argument;
+	int round;
+
+	for (round = 0; round < ROUNDS && !taker->result; round++)
+		taker->result = take_number(taker->user);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static int take_turns(struct verbs_user *user)
+{
+	struct taker takers[2] = { { .user = user }, { .user = user } };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		takers[i].thread = kthread_run(take_numbers, &takers[i], "exrnic-taker");
+	for (i = 0; i < 2; i++)
+		if (IS_ERR(takers[i].thread))
+			takers[i].result = PTR_ERR(takers[i].thread);
+		else
+			kthread_stop(takers[i].thread);
+	return takers[0].result ? takers[0].result : takers[1].result;
+}
+
+static int check_numbers(struct verbs_user *user)
+{
+	const u32 most = user->dev->attrs.max_qp;
+	struct ib_qp **qps = kvcalloc(most, sizeof(*qps), GFP_KERNEL);
+	u32 count = 0;
+	int err = qps ? create(user) : -ENOMEM;
+
+	while (!err && count < most) {
+		struct ib_qp *qp = create_qp(user, IB_QPT_UC);
+
+		if (IS_ERR(qp))
+			break;
+		qps[count++] = qp;
+	}
+	if (!err && !count)
+		err = failed("no queue pair", -ENOSPC);
+	if (!err) {
+		ib_destroy_qp(qps[--count]);
+		err = take_turns(user);
+	}
+	while (count)
+		ib_destroy_qp(qps[--count]);
+	kvfree(qps);
+	destroy(user);
+	return err;
+}
+
+/*
+ * ---- Datagrams to the general services: one that is no MAD, being too short, and requests to connect, in the node's own name and in
+ * another one's. Who loads this looks at the counter
+ */
+
+struct letter {
+	struct task task;
+	union {
+		struct cm_req_msg req;
+		struct ib_mad mad;
+	};
+};
+
+static int send_letter(struct verbs_user *user, struct ib_ah *ah, struct letter *letter, u32 bytes)
+{
+	const dma_addr_t bus = dma_map_single(user->dev->dev.parent, &letter->mad, sizeof(letter->mad), DMA_TO_DEVICE);
+	struct ib_sge element = { .addr = bus, .length = bytes, .lkey = user->pd->local_dma_lkey };
+	const struct ib_ud_wr wr = {
+		.wr = {
+			.wr_cqe = &letter->task.cqe,
+			.sg_list = &element,
+			.num_sge = 1,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.ah = ah,
+		.remote_qpn = GENERAL_SERVICES,
+		.remote_qkey = IB_QP1_QKEY,
+	};
+	int err = dma_mapping_error(user->dev->dev.parent, bus);
+
+	if (err)
+		return err;
+	begin(&letter->task);
+	err = ib_post_send(user->datagrams, &wr.wr, NULL);
+	if (!err && !wait_for_completion_timeout(&letter->task.done, LIMIT))
+		err = -ETIMEDOUT;
+	if (!err && letter->task.status)
+		err = -EIO;
+	dma_unmap_single(user->dev->dev.parent, bus, sizeof(letter->mad), DMA_TO_DEVICE);
+	return err;
+}
+
+/* Of the node whose address that is, or of one beside it. */
+static void write_request(struct letter *letter, union ib_gid gid, u8 beside)
+{
+	gid.raw[15] ^= beside;
+	memset(&letter->mad, 0, sizeof(letter->mad));
+	letter->mad.mad_hdr.base_version = IB_MGMT_BASE_VERSION;
+	letter->mad.mad_hdr.mgmt_class = IB_MGMT_CLASS_CM;
+	letter->mad.mad_hdr.class_version = 2;
+	letter->mad.mad_hdr.method = IB_MGMT_METHOD_SEND;
+	letter->mad.mad_hdr.attr_id = CM_REQ_ATTR_ID;
+	*IBA_GET_MEM_PTR(CM_REQ_PRIMARY_LOCAL_PORT_GID, &letter->req) = gid;
+}
+
+static int send_letters(struct verbs_user *user, struct ib_ah *ah, struct letter *letter)
+{
+	union ib_gid gid;
+	int err = rdma_query_gid(user->dev, PORT, 0, &gid);
+
+	if (!err)
+		err = send_letter(user, ah, letter, sizeof(struct ib_mad_hdr) / 2);
+	if (!err) {
+		write_request(letter, gid, 1);
+		err = send_letter(user, ah, letter, sizeof(letter->mad));
+	}
+	if (!err) {
+		write_request(letter, gid, 0);
+		err = send_letter(user, ah, letter, sizeof(letter->mad));
+	}
+	msleep(QUIET_MS);	/* until they have been taken */
+	return err ? failed("a datagram is not sent", err) : 0;
+}
+
+static int check_mads(struct verbs_user *user)
+{
+	struct letter *letter = kzalloc(sizeof(*letter), GFP_KERNEL);
+	struct rdma_ah_attr attr = {};
+	int err = letter ? create(user) : -ENOMEM;
+	struct ib_ah *ah;
+
+	if (!err)
+		err = make_attr(user, &attr);
+	if (!err) {
+		ah = rdma_create_ah(user->pd, &attr, 0);
+		err = PTR_ERR_OR_ZERO(ah);
+	}
+	if (!err) {
+		err = send_letters(user, ah, letter);
+		rdma_destroy_ah(ah, 0);
+	}
+	destroy(user);
+	kfree(letter);
+	return err;
+}
+
 /* ---- All of it */
 
 static const struct {
@@ -251,6 +480,8 @@ static const struct {
 	int (*run)(struct verbs_user *user);
 } checks[] = {
 	{ "death", check_death },
+	{ "numbers", check_numbers },
+	{ "mads", check_mads },
 };
 
 static int run(struct verbs_user *user)

@@ -819,6 +819,6 @@ static void random_verbs_do_no_harm(void)
 }
 
 const struct test fuzz_uverbs_tests[] = {
-	{ "verbs: random commands to uverbs do no harm, and leave nothing", random_verbs_do_no_harm, 0 },
+	{ "verbs: random commands to uverbs do no harm, and leave nothing", random_verbs_do_no_harm, 300 },
 	{ NULL, NULL, 0 },
 };

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tenant.h"
@@ -39,6 +40,28 @@ static void check_in_kernel(const char *check)
 		CHECK_ERR(unload_module(NAME), 0);
 }
 
+static long long forged_mads(void)
+{
+	char text[32];
+
+	skip_without_verbs();
+	read_file("/sys/class/infiniband/exrnic_0/hw_counters/forged_mads", text, sizeof(text));
+	return atoll(text);
+}
+
+static void forgeries(void)
+{
+	const long long before = forged_mads();
+
+	check_in_kernel("mads");
+	CHECK_EQ(forged_mads() - before, 2);
+}
+
+static void numbers(void)
+{
+	check_in_kernel("numbers");
+}
+
 static void bind_anew(void)
 {
 	char name[64];
@@ -55,6 +78,10 @@ static void death_flushes(void)
 }
 
 const struct test verbs_tests[] = {
+	{ "verbs: what is too short for a MAD, or a request to connect in another node's name, is blanked and counted, and nothing else",
+	  forgeries, 0 },
+	{ "verbs: a queue pair is known as long as it is, also if it has the number of one that ends",
+	  numbers, 120 },
 	{ "verbs: what kernel users have posted is flushed when the device dies, and what they post then",
 	  death_flushes, 0 },
 	{ NULL, NULL, 0 },
