@@ -543,7 +543,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, flags) == 14);
 EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 13  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 14  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues

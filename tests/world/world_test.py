@@ -4,7 +4,8 @@
 
     tests/world/world_test.py [--core ref|rtl] [NAME...]    NAMEs: only these; without, on the RTL, ON_RTL
 
-Outputs are in guestN/results.json of the directory, build/run/world_test_CORE if none is given. Exit status: 0 if each did as programs.py says.
+Outputs are in guestN/results.json of the directory, build/run/world_test_CORE if none is given. Exit status: 0 if
+each did as programs.py says.
 """
 
 import argparse
