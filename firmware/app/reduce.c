@@ -203,8 +203,8 @@ static uint64_t combine(enum exrnic_channel_operation operation, uint64_t a, uin
   }
 }
 
-static int say(const struct group* group, const struct round* round, uint32_t step,
-               enum exrnic_fw_message_kind kind) {
+static enum exrnic_fw_direct_status say(const struct group* group, const struct round* round,
+                                        uint32_t step, enum exrnic_fw_message_kind kind) {
   const struct message_words words = {
       .head = message_head(kind, group->channel, group->number),
       .id = round->number,
@@ -213,29 +213,35 @@ static int say(const struct group* group, const struct round* round, uint32_t st
       .low = (uint32_t)round->mine[step],
   };
 
-  return send_message(group->peer[step], &words) == EXRNIC_FW_DIRECT_STATUS_OK;
+  return send_message(group->peer[step], &words);
 }
 
-/* As far as it goes. Where there is no room, it is tried again. 1: to its end. */
-static int advance(struct channel* channel, struct group* group, struct round* round) {
+/* As far as it goes. Where there is no room, it is tried again. */
+enum progress { PROGRESS_WAITS, PROGRESS_ENDS, PROGRESS_FAILS /* this core knows no such node */ };
+
+static enum progress advance(struct channel* channel, struct group* group, struct round* round) {
   for (; round->step < group->steps; round->step++) {
     const uint32_t step = round->step, bit = 1u << step;
 
     if (group->send & bit && !(round->sent & bit)) {
+      enum exrnic_fw_direct_status status;
+
       round->mine[step] = round->value;
-      if (!say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART)) {
+      status = say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART);
+      if (status == EXRNIC_FW_DIRECT_STATUS_REFUSED) return PROGRESS_FAILS;
+      if (status != EXRNIC_FW_DIRECT_STATUS_OK) {
         channel->starved = 1;
-        return 0;
+        return PROGRESS_WAITS;
       }
       round->sent |= (uint16_t)bit;
     }
     if (!(group->wait & bit)) continue;
-    if (!(round->have & bit) || round->from[step] != group->peer[step]) return 0;
+    if (!(round->have & bit) || round->from[step] != group->peer[step]) return PROGRESS_WAITS;
     round->value = step == group->steps - 1u
                        ? round->got[step]
                        : combine(round->operation, round->value, round->got[step]);
   }
-  return 1;
+  return PROGRESS_ENDS;
 }
 
 static void reduce_end(struct channel* channel, struct work* work, struct group* group,
@@ -252,6 +258,22 @@ static void reduce_end(struct channel* channel, struct work* work, struct group*
   round->ended = 1;
   channel_event(channel, &event);
   work_end(channel, work);
+}
+
+/* Whether it has ended, one way or the other. */
+static int go_round(struct channel* channel, struct work* work, struct group* group,
+                    struct round* round) {
+  switch (advance(channel, group, round)) {
+    case PROGRESS_WAITS:
+      return 0;
+    case PROGRESS_ENDS:
+      reduce_end(channel, work, group, round);
+      return 1;
+    default:
+      round->ended = 1;
+      work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+      return 1;
+  }
 }
 
 /* Work's length and previous are free here: they say which round of the group it is. */
@@ -296,7 +318,7 @@ int reduce_begin(struct channel* channel, struct work* work,
   work->previous = number;
   work->state = WORK_REDUCING;
   work->retry_at += RETRY_NS;
-  if (advance(channel, group, round)) reduce_end(channel, work, group, round);
+  go_round(channel, work, group, round);
   return 1;
 }
 
@@ -305,9 +327,7 @@ void reduce_go_on(struct channel* channel, struct work* work, uint32_t now) {
   struct round* round = round_of_work(channel, work, &group);
 
   if (round == 0) return;
-  if (advance(channel, group, round)) {
-    reduce_end(channel, work, group, round);
-  } else if (is_due(now, work->retry_at)) {
+  if (!go_round(channel, work, group, round) && is_due(now, work->retry_at)) {
     if (group->wait & 1u << round->step) say(group, round, round->step, EXRNIC_FW_MESSAGE_KIND_ASK);
     work->retry_at = now + work->retry_ns;
     if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
@@ -343,9 +363,7 @@ void reduce_part(struct channel* channel, uint32_t node) {
   round->from[step] = (uint8_t)node;
   round->got[step] = (uint64_t)message_word_of(MESSAGE_HIGH) << 32 | message_word_of(MESSAGE_LOW);
   if (!round->begun || round->ended || round->step != step) return;
-  if (advance(channel, group, round)) {
-    reduce_end(channel, round->work, group, round);
-  } else if (channel->starved) {
+  if (!go_round(channel, round->work, group, round) && channel->starved) {
     channel->resume = 1;
     channel_stir(channel);
   }

@@ -64,13 +64,15 @@ static void note_sent(struct channel* channel, const struct work* work) {
   channel->sent_to[work->target / 32] |= 1u << work->target % 32;
 }
 
-/* SEND has left, or found no room. */
+/* SEND has left, or found no room; or this core knows no such node. */
 static void asked(struct channel* channel, struct work* work, uint32_t now,
                   enum exrnic_fw_direct_status status) {
   if (status == EXRNIC_FW_DIRECT_STATUS_OK) {
     work->state = WORK_ASKED;
     work->asked_at = now;
     later(work, now);
+  } else if (status == EXRNIC_FW_DIRECT_STATUS_REFUSED) {
+    work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
   } else {
     work->state = WORK_ASKING;
     channel->starved = 1;

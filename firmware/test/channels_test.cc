@@ -3,6 +3,7 @@
 // the hardware. tests/firmware/firmware_channels_test.cc has whole nodes.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <functional>
 
 #include "test/mock.h"
@@ -933,6 +934,31 @@ TEST_CASE("a channel is opened once, of sizes in range, in memory that is grante
   CHECK(channel_open(words.data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
 }
 
+TEST_CASE("a message to a node that the core does not know ends as malformed, at once") {
+  const bool by_block = GENERATE(false, true);
+  Node node;
+  node.judge = [](const Direct& command) {
+    const bool refused =
+        command.op == EXRNIC_FW_DIRECT_SEND_MESSAGE && command[EXRNIC_FW_SEND_WORD_NODE] == kPeer;
+    return refused ? EXRNIC_FW_DIRECT_STATUS_REFUSED : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  if (by_block) {
+    node.store_block(0, Node::send_words(kPeer, 0, 4), 1);
+    node.serve();
+  } else {
+    node.send(0, kPeer, 0x3000, 500);
+    node.ring(0, 1);
+  }
+  REQUIRE(node.events() == 1);
+  CHECK((node.event(0, 8) & 0xffff) ==
+        (EXRNIC_CHANNEL_EVENT_KIND_FAILURE | EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED << 8));
+  CHECK(node.event(0, 14) == 0);
+  node.send(1, kPeer + 1, 0x3000, 8);
+  node.ring(0, 2);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).back()[EXRNIC_FW_SEND_WORD_NODE] == kPeer + 1);
+  CHECK(node.events() == 1);
+}
+
 // ---- Reductions
 
 constexpr uint32_t kGroup = 6, kSet = 0x3000;
@@ -965,6 +991,18 @@ TEST_CASE("two nodes exchange their values, and each has the sum") {
   CHECK(node.event(0, 14) == 5);
   reduce(node, 1, 0b110, 6, 1);
   CHECK(node.event(1, 12) == 10);
+}
+
+TEST_CASE("a reduction with a node that the core does not know ends as malformed, at once") {
+  Node node;
+  node.judge = [](const Direct& command) {
+    return command.op == EXRNIC_FW_DIRECT_SEND_MESSAGE ? EXRNIC_FW_DIRECT_STATUS_REFUSED
+                                                       : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  reduce(node, 0, 0b110, 5, 10);
+  REQUIRE(node.events() == 1);
+  CHECK((node.event(0, 8) & 0xffff) ==
+        (EXRNIC_CHANNEL_EVENT_KIND_FAILURE | EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED << 8));
 }
 
 TEST_CASE(

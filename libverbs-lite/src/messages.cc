@@ -120,6 +120,11 @@ namespace exrnic {
 
 namespace {
 
+// That a channel reaches: those that its RNIC can talk to, and firmware has memory for.
+uint32_t NodesOf(const vl_message_channel& channel) {
+  return std::min(channel.rnic->info.max_node, uint32_t{VL_MESSAGE_NODES});
+}
+
 // False with an error.
 bool AttrIsValid(const vl_message_channel_attr& attr) {
   return IsWithin("number", attr.number, 0, VL_MESSAGE_CHANNELS - 1) &&
@@ -281,7 +286,7 @@ void* vl_message_buffer(vl_message_channel* channel) {
 int vl_send_message(vl_message_channel* channel, unsigned node, uint32_t length,
                     uint32_t timeout_us, uint32_t* id) {
   if (!BeginCall({{"channel", channel}}) ||
-      !exrnic::IsWithin("node", node, 0, VL_MESSAGE_NODES - 1)) {
+      !exrnic::IsWithin("node", node, 0, exrnic::NodesOf(*channel) - 1)) {
     return -1;
   }
   if (length > channel->attr.message_bytes) {
@@ -305,6 +310,11 @@ int vl_reduce(vl_message_channel* channel, unsigned group, const uint8_t* nodes,
   if (!BeginCall({{"channel", channel}, {"nodes", nodes}}) ||
       !exrnic::IsWithin("group", group, 0, UINT16_MAX)) {
     return -1;
+  }
+  for (uint32_t node = exrnic::NodesOf(*channel); node < VL_MESSAGE_NODES; ++node) {
+    if (nodes[node / 8] >> node % 8 & 1)
+      return Fail(EINVAL, "nodes has node %u: this RNIC has those below %u", node,
+                  exrnic::NodesOf(*channel));
   }
   if (operation < 0 || operation > VL_REDUCE_XOR)
     return Fail(EINVAL, "operation is %d: no VL_REDUCE_*", static_cast<int>(operation));

@@ -466,6 +466,26 @@ TEST_CASE("messages, windows and ports name what is out of range") {
   CHECK(vl_destroy_message_channel(channel) == 0);
 }
 
+TEST_CASE("messages and reductions name a node that this RNIC, or firmware, does not have") {
+  FakeFabric fabric(1);
+  fabric.LimitNodes(16);
+  Endpoint end(&fabric, 0);
+  const vl_message_channel_attr attr = {0, 100, 4, 1};
+  vl_message_channel* channel = vl_create_message_channel(end.rnic, &attr);
+  REQUIRE(channel != nullptr);
+  const uint8_t nodes[VL_MESSAGE_NODES / 8] = {1, 0, 2};
+  ExpectAll({
+      {[&] { return vl_send_message(channel, 16, 1, 0, nullptr) < 0; },
+       EINVAL,
+       {"node is 16, not 0 to 15"}},
+      {[&] { return vl_reduce(channel, 1, nodes, 0, VL_REDUCE_SUM, 0, 0) < 0; },
+       EINVAL,
+       {"nodes has node 17", "below 16"}},
+  });
+  CHECK(vl_send_message(channel, 15, 1, 0, nullptr) == 0);
+  CHECK(vl_destroy_message_channel(channel) == 0);
+}
+
 TEST_CASE("a connection that is refused says what is wrong with it") {
   FakeFabric fabric(1);
   Endpoint end(&fabric, 0);

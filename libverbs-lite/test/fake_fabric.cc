@@ -78,6 +78,7 @@ class FakeTransport : public Transport {
              {2, 0, 0, 0, 0, 1},
              {EXRNIC_PKEY_DEFAULT},
              64 << 20};
+    info->max_node = fabric_->max_node_;
     return Outcome();
   }
   int QueryLink(bool* up) override {

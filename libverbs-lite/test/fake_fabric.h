@@ -34,6 +34,8 @@ class FakeFabric {
   FakeDevice& device(uint32_t node) { return *devices_[node]; }
   // The next call through any transport fails with this errno.
   void FailNextCall(int error) { next_error_ = error; }
+  // Of devices that are opened from now on: nodes that they can talk to.
+  void LimitNodes(uint32_t nodes) { max_node_ = nodes; }
   // Called after each placement, with the bytes where they were placed: a device that errs.
   void Tamper(std::function<void(uint8_t* placed, uint32_t length)> tamper) {
     tamper_ = std::move(tamper);
@@ -69,6 +71,7 @@ class FakeFabric {
   std::mutex mutex_;
   std::vector<std::unique_ptr<FakeDevice>> devices_;
   std::vector<std::unique_ptr<Context>> contexts_;
+  uint32_t max_node_ = 256;
   std::atomic<int> next_error_{0};
   std::function<void(uint8_t*, uint32_t)> tamper_;
   uint32_t next_number_ = 1;

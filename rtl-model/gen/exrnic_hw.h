@@ -30,7 +30,7 @@ typedef uint64_t exrnic_le64;
 
 
 // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
-#define EXRNIC_CHANNEL_NODES 0x100u  // Nodes that channels reach: identifiers are below. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
+#define EXRNIC_CHANNEL_NODES 0x100u  // Nodes that channels reach: identifiers are below, and below MAX_NODE of the core. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
 #define EXRNIC_FW_CHANNELS 4  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
 #define EXRNIC_CHANNEL_WINDOW 8  // Work of a channel that is under way at the same time, at most
 #define EXRNIC_CHANNEL_INLINE 24  // Bytes of a message that needs no slot at the receiver, at most

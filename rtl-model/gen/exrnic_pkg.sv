@@ -5,7 +5,7 @@ package exrnic_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
   // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
-  localparam int unsigned CHANNEL_NODES = 32'h100;  // Nodes that channels reach: identifiers are below. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
+  localparam int unsigned CHANNEL_NODES = 32'h100;  // Nodes that channels reach: identifiers are below, and below MAX_NODE of the core. Firmware has memory for so many; on another one CHANNEL_OPEN is refused, a SEND to it is MALFORMED, and what comes from it is dropped
   localparam int unsigned FW_CHANNELS = 32'h4;  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
   localparam int unsigned CHANNEL_WINDOW = 32'h8;  // Work of a channel that is under way at the same time, at most
   localparam int unsigned CHANNEL_INLINE = 32'h18;  // Bytes of a message that needs no slot at the receiver, at most

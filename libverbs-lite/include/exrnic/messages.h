@@ -30,7 +30,7 @@ extern "C" {
 #define VL_MESSAGE_SENDS_MAX 256       /* work that is posted and has not ended */
 #define VL_MESSAGE_RECEIVES_MAX 16     /* places for messages that wait to be taken */
 #define VL_MESSAGE_SHORT 24            /* bytes of a message that needs no such place */
-#define VL_MESSAGE_NODES 256           /* node identifiers are below */
+#define VL_MESSAGE_NODES 256           /* node identifiers are below, and below max_node */
 #define VL_MESSAGE_TIMEOUT_MAX 2000000 /* us; 0 is taken as this */
 
 struct vl_message_channel;
