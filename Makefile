@@ -24,7 +24,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
+  install-provider gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -195,6 +195,11 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/sync_guests.py build/bench/results.json
+
+# Programs of others, in guests with a Debian, and Linux's Soft-RoCE beside the RNIC: added to the figures of make bench.
+bench-world: build guest-world provider ## pyverbs, perftest, MPI in guests, in wall and simulated time, as figures: build/bench/results.json
+	@mkdir -p build/bench
+	@$(ENV) $(PYTHON) tools/bench/world_guests.py build/bench/results.json
 
 # Of one work request without guests, and of the figures that make figures has left.
 images: ## The pictures of the documentation: docs/timeline.png, docs/figures.png

@@ -85,11 +85,11 @@ PROGRAMS = (
     *(Program(f"mpirun {kind}", (f"sh /opt/world/mpi.sh run {kind} python3 -m mpi4py.bench ringtest -n 64 -l 20", None),
               (r"^time for 20 loops = .* \(4 processes, 64 bytes\)$",), 180)
       for kind in ("rc_v", "ud_v")),
-    *(Program(f"NetPIPE {kind}", (f"sh /opt/world/mpi.sh pair {kind} NPopenmpi -n 20 -u 4096 -o /tmp/np.out", None),
+    *(Program(f"NetPIPE {kind}", (f"sh /opt/world/mpi.sh pair {kind} NPopenmpi -n 20 -u 4096 -o np.out", None),
               (r"^ *\d+: +8 bytes +20 times -->",), 180)
       for kind in ("rc_v", "ud_v")),
     Program("pyverbs suite", ("python3 -B /opt/world/pyverbs_suite.py exrnic_0 1", None),
-            (r"^pyverbs: (1[1-9]\d|[2-9]\d\d) passed, 0 failed",), 600),
+            (r"^pyverbs: 1\d\d passed, 0 failed",), 600),
     # Kernel users: a disk in the memory of node 0.
     Program("nvmet-rdma", ("sh /opt/world/nvme_over_rdma.sh target {node}", None)),
     Program("nvme-rdma", (None, "sh /opt/world/nvme_over_rdma.sh host {peer}"), ("err= 0",), 120),
@@ -114,7 +114,7 @@ def measured(device):
 MEASURED = (
     *measured("exrnic_0"),
     Program("exrnic-pingpong", "exrnic-pingpong --node {node} --oob /dev/ttyS1 --sizes 8 --rounds 1000"),
-    Program("Soft-RoCE", "modprobe -a udp_tunnel ip6_udp_tunnel && insmod /opt/soft-roce/rdma_rxe.ko && "
+    Program("Soft-RoCE", "modprobe -a crc32-generic udp_tunnel ip6_udp_tunnel && insmod /opt/soft-roce/rdma_rxe.ko && "
             "rdma link add rxe_0 type rxe netdev eth0 && ibv_devinfo -d rxe_0", ("PORT_ACTIVE",)),
     *measured("rxe_0"),
 )

@@ -178,13 +178,13 @@ def main():
     print("Simulated time, unless it says wall clock.")
     networks = [row for row in rows if row["name"].startswith(NETWORK)]
     cores = [row for row in rows if row not in networks and not is_guest_row(row)
-             and not row["name"].startswith(SYNCHRONISED)]
+             and not row["name"].startswith(SYNCHRONISED) and row.get("guests") != "world"]
     for profile in dict.fromkeys(r["profile"] for r in cores):
         print_profile(cores, profile)
     for profile in dict.fromkeys(r["profile"] for r in networks):
         print(f"\n{profile}, the network (RTL)")
         print_network([row for row in networks if row["profile"] == profile])
-    print_guests(rows, size_text)
+    print_guests([row for row in rows if row.get("guests") != "world"], size_text)  # those print their own
 
 
 if __name__ == "__main__":
