@@ -231,6 +231,10 @@ void exrnic_numbers_fini(struct exrnic_device *edev);
 /* Reserves the lowest that is free, below limit; -ENOSPC. */
 int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);
 
+/* ---- Page lists: which bus addresses the kernel may map for the device, so that exrnic_pbl_build_bus() has them all */
+
+u64 exrnic_pbl_bus_mask(struct device *dev);
+
 /* ---- Objects: exrnic_core.h */
 
 /* There may be something to take. */

@@ -167,7 +167,7 @@ static int exrnic_dma_check(struct device *dev)
 
 static int exrnic_dma_init(struct pci_dev *pdev)
 {
-	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	int err = dma_set_mask_and_coherent(&pdev->dev, exrnic_pbl_bus_mask(&pdev->dev));
 
 	if (err) {
 		dev_err(&pdev->dev, "no 64-bit DMA: error %d\n", err);

@@ -4,13 +4,16 @@
  * region or ring, in order. Entry 0 is the page of the first byte.
  */
 #include <linux/dma-mapping.h>
+#include <linux/iommu.h>
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/overflow.h>
 
 #include "device.h"
 
-/* Contiguous memory has room for a list of so much. */
-#define EXRNIC_BUS_MASK_MAX	DMA_BIT_MASK(40)
+/* A list of all that the kernel may map has so many bits of bus addresses, for which there is memory. */
+#define EXRNIC_BUS_BITS_MIN	36
+#define EXRNIC_BUS_BITS_MAX	40
 
 static bool huge_pages = true;
 module_param(huge_pages, bool, 0644);
@@ -107,11 +110,30 @@ int exrnic_pbl_build_kernel(struct exrnic_device *edev, struct exrnic_pbl *pbl, 
 }
 EXRNIC_EXPORT(exrnic_pbl_build_kernel);
 
+static bool exrnic_bus_is_translated(struct device *dev)
+{
+	const struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	return domain && domain->type != IOMMU_DOMAIN_IDENTITY;
+}
+
+/* Of addresses of its own the IOMMU gives out so many that memory can be mapped four times. */
+u64 exrnic_pbl_bus_mask(struct device *dev)
+{
+	const int memory = fls64((u64)totalram_pages() << PAGE_SHIFT);
+
+	if (!exrnic_bus_is_translated(dev))
+		return DMA_BIT_MASK(64);
+	return DMA_BIT_MASK(clamp(memory + 2, EXRNIC_BUS_BITS_MIN, EXRNIC_BUS_BITS_MAX));
+}
+
 int exrnic_pbl_build_bus(struct exrnic_device *edev, struct exrnic_pbl *pbl, u64 *bytes)
 {
-	u64 mask = min(dma_get_required_mask(&edev->pdev->dev), EXRNIC_BUS_MASK_MAX);
+	struct device *dev = &edev->pdev->dev;
+	u64 mask = exrnic_bus_is_translated(dev) ? dma_get_mask(dev) : dma_get_required_mask(dev);
 	u32 i;
 
+	mask = min(mask, DMA_BIT_MASK(EXRNIC_BUS_BITS_MAX));
 	pbl->page_shift = EXRNIC_HUGE_PAGE_SHIFT;
 	pbl->count = (mask >> pbl->page_shift) + 1;
 	pbl->bytes = round_up((size_t)pbl->count * sizeof(*pbl->entries), EXRNIC_PBL_LINE_SIZE);

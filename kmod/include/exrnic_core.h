@@ -314,8 +314,7 @@ int exrnic_pbl_build_kernel(struct exrnic_device *edev, struct exrnic_pbl *pbl, 
  * exrnic_pbl_build_bus() - of all that the kernel may map for the device, each byte at its bus address
  * @edev:	the device
  * @pbl:	the list
- * @bytes:	from bus address 0 on: all memory, or 4 GiB behind an IOMMU, which gives out addresses of those first;
- *		1 TiB at most
+ * @bytes:	from bus address 0 on: all memory, or all that the IOMMU gives out addresses of; 1 TiB at most
  */
 int exrnic_pbl_build_bus(struct exrnic_device *edev, struct exrnic_pbl *pbl, u64 *bytes);
 

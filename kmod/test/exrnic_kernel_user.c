@@ -426,6 +426,19 @@ err_cq:
 	return err;
 }
 
+/* Whatever address memory has on the bus. */
+static int look_at_bus(struct kernel_user *user)
+{
+	struct exrnic_pbl all;
+	u64 bytes;
+	int err = exrnic_pbl_build_bus(user->edev, &all, &bytes);
+
+	if (err)
+		return failed("no list of all memory", err);
+	exrnic_pbl_free(user->edev, &all);
+	return user->bus + PARTS * PAGE_SIZE <= bytes ? 0 : failed("memory lies beyond all memory", -ERANGE);
+}
+
 static int use_page(struct kernel_user *user)
 {
 	int err = exrnic_pd_alloc(user->edev, &user->pdn);
@@ -434,7 +447,9 @@ static int use_page(struct kernel_user *user)
 		return failed("no domain", err);
 	err = alloc_memory(user);
 	if (!err) {
-		err = use_objects(user);
+		err = look_at_bus(user);
+		if (!err)
+			err = use_objects(user);
 		free_memory(user, PARTS);
 	}
 	exrnic_pd_free(user->edev, user->pdn);
