@@ -494,17 +494,28 @@ static int run(struct verbs_user *user)
 	return failed("there is no such check", -EINVAL);
 }
 
+static int result = -ENODEV;	/* until the device is found */
+
+/* It stays as long as this runs. */
+static int find(struct ib_device *dev)
+{
+	struct verbs_user user = { .dev = dev };
+
+	if (!strcmp(dev_name(&dev->dev), DEVICE))
+		result = run(&user);
+	return -EOPNOTSUPP;	/* no more than that */
+}
+
+static struct ib_client client = { .name = "exrnic_verbs_user", .add = find };
+
 static int __init exrnic_verbs_user_init(void)
 {
-	struct verbs_user user = {};
-	int err;
+	int err = ib_register_client(&client);
 
-	user.dev = ib_device_get_by_name(DEVICE, RDMA_DRIVER_UNKNOWN);
-	if (!user.dev)
-		return failed("there is no " DEVICE, -ENODEV);
-	err = run(&user);
-	ib_device_put(user.dev);
-	return err;
+	if (err)
+		return failed("no client", err);
+	ib_unregister_client(&client);
+	return result == -ENODEV ? failed("there is no " DEVICE, result) : result;
 }
 
 static void __exit exrnic_verbs_user_exit(void)
