@@ -18,7 +18,8 @@ unsigned trace_flags(const Segment& segment) {
   const Tag& tag = segment.tag;
   unsigned flags = tag.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0;
   if (segment.unsent) flags |= EXRNIC_TRACE_FLAGS_UNSENT;
-  if (tag.kind == Tag::Kind::kLast || tag.kind == Tag::Kind::kFlush) flags |= EXRNIC_TRACE_FLAGS_LAST;
+  if (tag.kind == Tag::Kind::kLast || tag.kind == Tag::Kind::kFlush)
+    flags |= EXRNIC_TRACE_FLAGS_LAST;
   if (tag.kind == Tag::Kind::kResponse) flags |= EXRNIC_TRACE_FLAGS_RESPONSE;
   if (tag.kind == Tag::Kind::kTerminate) flags |= EXRNIC_TRACE_FLAGS_TERMINATE;
   if (tag.kind == Tag::Kind::kPort) flags |= EXRNIC_TRACE_FLAGS_PORT;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rtl-model/ref/ref_core.h"
 #include "tests/support/exchange.h"
 #include "tests/support/ntb.h"
 
@@ -17,8 +18,9 @@ constexpr uint64_t kNew = 8000;
 constexpr uint64_t kBeyond = 1 << 20;  // of the region
 
 struct Lives : Exchange {
-  explicit Lives(const TestbedOptions& options, const QueuePairOptions& wanted = {})
-      : Exchange(20'000, wanted, options) {
+  explicit Lives(const TestbedOptions& options, const QueuePairOptions& wanted = {},
+                 const CoreFactory& make_core = test_cores())
+      : Exchange(20'000, wanted, options, make_core) {
     std::mt19937_64 random(7);
     old_bytes = random_bytes(random, kBytes);
     new_bytes = random_bytes(random, kBytes);
@@ -164,6 +166,53 @@ TEST_CASE("the answer to a PULL of an earlier life writes nothing in a later one
     lives.expect_new_life_works();
     CHECK(difference(lives.left.rnic.read(lives.left.near, kOld, kBytes), blank) == "");
   });
+}
+
+// Of the reference model: RTL needs firmware for it.
+TEST_CASE("the answer to an atomic of an earlier life writes nothing in a later one") {
+  constexpr uint64_t kAt = 0xb;  // makes it a multiple of 8
+  for_each_frame([](const TestbedOptions& options, uint64_t after_ns) {
+    Lives lives(options, {}, make_ref_core);
+    const Bytes before = lives.right.rnic.read(lives.right.far, kAt, 8);
+    lives.left.post(fetch_add_of(element(lives.left.near, kOld, 8), kAt, 1));
+    lives.testbed.run_for(after_ns);
+    lives.begin_anew();
+    const Bytes now = lives.right.rnic.read(lives.right.far, kAt, 8);
+    const Bytes blank(8, 0xee);
+    lives.left.rnic.write(lives.left.near, kOld, blank);
+    lives.expect_new_life_works();
+    CHECK(difference(lives.left.rnic.read(lives.left.near, kOld, 8), blank) == "");
+    // Nor is it executed any more: once, or not at all.
+    CHECK(lives.right.rnic.read(lives.right.far, kAt, 8) == now);
+    CHECK(now[0] - before[0] <= 1);
+  });
+}
+
+TEST_CASE("what an earlier life was told of receives is no credit for a later one") {
+  for (uint64_t frame = 0; frame < kFrames; ++frame)
+    for (const uint64_t after_ns : {1'500u, 5'000u, 20'000u}) {
+      INFO("delay of frame " << frame << ", reset after " << after_ns << " ns");
+      Lives lives(with_fault(0, frame, Fault::kDelay));
+      for (int i = 0; i < 30; ++i) lives.right.receive({element(lives.right.far, kOld, kBytes)});
+      for (int i = 0; i < 2; ++i) lives.left.post(send_of(lives.of(kOld)));
+      lives.testbed.run_for(after_ns);
+      lives.begin_anew();
+      // It hears of one receive, which it has used then.
+      lives.right.receive({element(lives.right.far, kNew, kBytes)});
+      lives.left.post(send_of(lives.of(kNew)));
+      CHECK(int{lives.left.wait(400'000'000).status} == EXRNIC_CQE_STATUS_SUCCESS);
+      lives.testbed.run_for(100'000);
+      for (int i = 0; i < 2; ++i) lives.left.post(send_of(lives.of(kNew)));
+      lives.testbed.run_for(200'000);  // less than it waits before it asks
+      CHECK(lives.right.rnic.counter(EXRNIC_COUNTER_RNR_NAK_TX) == 0);
+      CHECK(lives.left.rnic.counter(EXRNIC_COUNTER_CREDIT_STALLS) == 1);
+      for (int i = 0; i < 2; ++i) lives.right.receive({element(lives.right.far, kNew, kBytes)});
+      for (int i = 0; i < 2; ++i)
+        CHECK(int{lives.left.wait(400'000'000).status} == EXRNIC_CQE_STATUS_SUCCESS);
+      for (int i = 0; i < 3; ++i)
+        CHECK(int{lives.right.wait_receive().status} == EXRNIC_CQE_STATUS_SUCCESS);
+      CHECK(difference(lives.at_right(kNew), lives.new_bytes) == "");
+    }
 }
 
 TEST_CASE(
