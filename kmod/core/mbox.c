@@ -386,6 +386,12 @@ int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox
 	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_REGISTER_MR, in, sizeof(*in));
 }
 
+/* The same for a region that the device had before: that is not left undone. */
+int exrnic_mbox_register_mr_anew(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in)
+{
+	return exrnic_mbox_change(edev, EXRNIC_MBOX_OP_REGISTER_MR, in, sizeof(*in));
+}
+
 void exrnic_mbox_invalidate_mr(struct exrnic_device *edev, u32 stag)
 {
 	exrnic_mbox_end(edev, EXRNIC_MBOX_OP_INVALIDATE_MR, stag);

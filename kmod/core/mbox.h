@@ -53,6 +53,7 @@ int exrnic_mbox_detach_group(struct exrnic_device *edev, const struct exrnic_mbo
 int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in);
 void exrnic_mbox_close_window(struct exrnic_device *edev, u32 window);
 int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in);
+int exrnic_mbox_register_mr_anew(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in);
 void exrnic_mbox_invalidate_mr(struct exrnic_device *edev, u32 stag);
 
 #endif

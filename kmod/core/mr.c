@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "mbox.h"
 
-static int exrnic_mr_register(struct exrnic_device *edev, const struct exrnic_mr *mr,
-			      const struct exrnic_mr_attr *attr)
+static struct exrnic_mbox_register_mr exrnic_mr_command(const struct exrnic_mr *mr, const struct exrnic_mr_attr *attr)
 {
-	const struct exrnic_mbox_register_mr in = {
+	return (struct exrnic_mbox_register_mr){
 		.stag = cpu_to_le32(mr->stag),
 		.pd = cpu_to_le32(attr->pdn),
 		.base = cpu_to_le64(attr->address),
@@ -13,18 +12,19 @@ static int exrnic_mr_register(struct exrnic_device *edev, const struct exrnic_mr
 		.access = cpu_to_le32(attr->access),
 		.page_shift = cpu_to_le16(attr->pbl->page_shift),
 	};
-
-	return exrnic_mbox_register_mr(edev, &in);
 }
 
 int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 		     const struct exrnic_mr_attr *attr)
 {
+	struct exrnic_mbox_register_mr in;
 	int err = exrnic_stag_alloc(&edev->stags, &mr->stag);
 
 	if (err)
 		return err;
-	err = exrnic_mr_register(edev, mr, attr);
+	mr->unknown = false;
+	in = exrnic_mr_command(mr, attr);
+	err = exrnic_mbox_register_mr(edev, &in);
 	if (err)
 		exrnic_stag_free(&edev->stags, mr->stag);
 	return err;
@@ -33,8 +33,14 @@ EXRNIC_EXPORT(exrnic_mr_create);
 
 int exrnic_mr_change(struct exrnic_device *edev, struct exrnic_mr *mr, const struct exrnic_mr_attr *attr)
 {
-	exrnic_mbox_invalidate_mr(edev, mr->stag);
-	return exrnic_mr_register(edev, mr, attr);
+	const struct exrnic_mbox_register_mr in = exrnic_mr_command(mr, attr);
+	int err;
+
+	if (!mr->unknown)
+		exrnic_mbox_invalidate_mr(edev, mr->stag);
+	err = exrnic_mbox_register_mr_anew(edev, &in);
+	mr->unknown = err;
+	return err;
 }
 EXRNIC_EXPORT(exrnic_mr_change);
 
@@ -59,6 +65,7 @@ static int exrnic_stag_create(struct exrnic_device *edev, u32 *stag, u32 pdn,
 
 int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn)
 {
+	mr->unknown = false;
 	return exrnic_stag_create(edev, &mr->stag, pdn, EXRNIC_REGION_KIND_FAST);
 }
 EXRNIC_EXPORT(exrnic_mr_create_fast);
@@ -78,7 +85,10 @@ static void exrnic_stag_destroy(struct exrnic_device *edev, u32 stag)
 
 void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr)
 {
-	exrnic_stag_destroy(edev, mr->stag);
+	if (mr->unknown)
+		exrnic_stag_free(&edev->stags, mr->stag);
+	else
+		exrnic_stag_destroy(edev, mr->stag);
 }
 EXRNIC_EXPORT(exrnic_mr_destroy);
 

@@ -27,6 +27,16 @@ static void exrnic_vector_tell_cq(struct exrnic_vector *vector, u32 cqn)
 		vector->useful = true;
 }
 
+void exrnic_cq_fire(struct exrnic_cq *cq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->vector->lock, flags);
+	cq->completion(cq);
+	spin_unlock_irqrestore(&cq->vector->lock, flags);
+}
+EXRNIC_EXPORT(exrnic_cq_fire);
+
 /* So many of its events. False: there may be more. */
 static bool exrnic_vector_tell(struct exrnic_vector *vector)
 {

@@ -130,6 +130,9 @@ int exrnic_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (!ibcq->uobject)
 		exrnic_ib_flush_remove_cq(cq);
 	exrnic_cq_destroy(exrnic_ib_edev(ibcq->device), &cq->cq);
+	/* The RDMA core has cancelled it before; what has fired since may have begun it anew. */
+	if (!ibcq->uobject && (ibcq->poll_ctx == IB_POLL_WORKQUEUE || ibcq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE))
+		cancel_work_sync(&ibcq->work);
 	exrnic_ib_memory_free(ibcq->device, &cq->ring);
 	exrnic_ib_uncharge(cq->user, EXRNIC_KIND_CQ, 1);
 	return 0;
@@ -311,8 +314,7 @@ int exrnic_ib_poll_cq(struct ib_cq *ibcq, int most, struct ib_wc *wcs)
 	}
 	exrnic_cq_report_if_due(&cq->path, &exrnic_ib_device(ibcq->device)->user_page, cq->path.num_entries);
 	/* Behind all that the device has told. */
-	if (taken < most && exrnic_device_error(exrnic_ib_edev(ibcq->device)) &&
-	    !exrnic_cq_at(&cq->path, cq->path.consumer)) {
+	if (taken < most && exrnic_ib_flush_may_begin(cq)) {
 		memset(buffers + taken, 0, (most - taken) * sizeof(*buffers));
 		taken += exrnic_ib_flush_take(cq, most - taken, wcs + taken);
 	}

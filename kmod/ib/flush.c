@@ -29,20 +29,42 @@ enum ib_wc_opcode exrnic_ib_wc_opcode(u8 opcode)
 	}
 }
 
-/* The next one of the queue; false: there is none. */
-static bool exrnic_ib_flush_next(struct exrnic_work_queue *queue, struct ib_wc *wc)
+static bool exrnic_ib_is_part(const struct exrnic_ib_queue *queue, u16 index)
 {
-	const struct exrnic_wqe *wqe = queue->ring.slots + exrnic_ring_slot(&queue->ring, queue->head);
-	const u8 opcode = wqe->opcode;
+	return queue->parts[exrnic_ring_slot(&queue->path.ring, index)];
+}
 
-	memset(wc, 0, sizeof(*wc));
-	if (queue->head == exrnic_ring_posted(&queue->ring) ||
-	    !exrnic_work_queue_complete(queue, (u16)(queue->head + wqe->num_slots - 1), &wc->wr_id))
+/*
+ * The next one of the queue; false: there is none. Of one that the device could not read the first slot has ended, and
+ * with it the others.
+ */
+static bool exrnic_ib_flush_next(struct exrnic_ib_queue *queue, struct ib_wc *wc)
+{
+	struct exrnic_work_queue *path = &queue->path;
+	const u16 tail = EXRNIC_DP_LOAD_ACQUIRE(&path->ring.tail);
+	u16 head = path->head, last;
+
+	while (head != tail && exrnic_ib_is_part(queue, head))
+		head++;
+	EXRNIC_DP_STORE_RELEASE(&path->head, head);
+	if (head == tail)
 		return false;
+	for (last = head; (u16)(last + 1) != tail && exrnic_ib_is_part(queue, last + 1);)
+		last++;
+	memset(wc, 0, sizeof(*wc));
 	wc->status = IB_WC_WR_FLUSH_ERR;
-	wc->opcode = exrnic_ib_wc_opcode(opcode);
+	wc->opcode = exrnic_ib_wc_opcode(path->ring.slots[exrnic_ring_slot(&path->ring, head)].opcode);
 	wc->port_num = EXRNIC_IB_PORT;
-	return true;
+	return exrnic_work_queue_complete(path, last, &wc->wr_id);
+}
+
+bool exrnic_ib_flush_may_begin(struct exrnic_ib_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (!exrnic_device_error(exrnic_ib_edev(cq->ibcq.device)))
+		return false;
+	smp_rmb();	/* what it had written before it was cut off comes first */
+	return !exrnic_cq_at(&cq->path, cq->path.consumer);
 }
 
 int exrnic_ib_flush_take(struct exrnic_ib_cq *cq, int most, struct ib_wc *wcs)
@@ -52,10 +74,10 @@ int exrnic_ib_flush_take(struct exrnic_ib_cq *cq, int most, struct ib_wc *wcs)
 
 	lockdep_assert_held(&cq->lock);
 	list_for_each_entry(qp, &cq->senders, send_entry)
-		for (; taken < most && exrnic_ib_flush_next(&qp->sq.path, &wcs[taken]); taken++)
+		for (; taken < most && exrnic_ib_flush_next(&qp->sq, &wcs[taken]); taken++)
 			wcs[taken].qp = &qp->ibqp;
 	list_for_each_entry(qp, &cq->receivers, recv_entry)
-		for (; taken < most && exrnic_ib_flush_next(&qp->rq.path, &wcs[taken]); taken++)
+		for (; taken < most && exrnic_ib_flush_next(&qp->rq, &wcs[taken]); taken++)
 			wcs[taken].qp = &qp->ibqp;
 	return taken;
 }
@@ -89,11 +111,21 @@ static void exrnic_ib_flush_tell(struct exrnic_ib_cq *cq)
 
 	spin_lock_irqsave(&cq->lock, irq);
 	fires = cq->armed && (exrnic_cq_at(&cq->path, cq->path.consumer) || exrnic_ib_flush_is_due(cq));
-	if (fires)
-		cq->armed = false;
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (fires)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		exrnic_cq_fire(&cq->cq);
+}
+
+/* Who waits until a queue pair takes no receive of a shared queue any more. */
+static void exrnic_ib_flush_shared(struct exrnic_ib_device *dev)
+{
+	struct exrnic_ib_qp *qp;
+	unsigned long qpn;
+
+	mutex_lock(&dev->qps_lock);
+	xa_for_each(&dev->qps, qpn, qp)
+		exrnic_ib_qp_empty(qp);
+	mutex_unlock(&dev->qps_lock);
 }
 
 static void exrnic_ib_flush_work(struct work_struct *work)
@@ -105,6 +137,8 @@ static void exrnic_ib_flush_work(struct work_struct *work)
 	list_for_each_entry(cq, &dev->cqs, entry)
 		exrnic_ib_flush_tell(cq);
 	mutex_unlock(&dev->cqs_lock);
+	if (exrnic_device_error(dev->edev))
+		exrnic_ib_flush_shared(dev);
 }
 
 void exrnic_ib_flush_if_cut_off(struct exrnic_ib_device *dev)

@@ -35,7 +35,6 @@ struct exrnic_ib_device {
 	struct mutex qps_lock;		/* who makes or ends one of these: its number is not another one's before it is out */
 	struct list_head cqs;		/* those of kernel users */
 	struct mutex cqs_lock;
-	bool hangs;			/* the queue pair of a kernel user that ended last did not come to rest in time */
 	struct work_struct flush;	/* tells kernel users of what will not be done: see flush.c */
 	/* From which kernel users ring doorbells. */
 	u32 page;
@@ -46,7 +45,7 @@ struct exrnic_ib_device {
 struct exrnic_ib_ucontext {
 	struct ib_ucontext ibuc;
 	struct exrnic_user *user;
-	bool hangs;			/* as of kernel users */
+	unsigned long waits_from;	/* jiffies; 0, or until then its queue pairs have no time any more to come to rest */
 	u32 page;
 	struct rdma_user_mmap_entry mmap_entry;
 };
@@ -105,13 +104,14 @@ struct exrnic_ib_queue {
 	/* Of kernel users. */
 	spinlock_t lock;
 	struct exrnic_work_queue path;
+	u8 *parts;			/* of each slot: which of its work request it is; 0: the first */
 };
 
 struct exrnic_ib_qp {
 	struct ib_qp ibqp;
 	struct exrnic_user *user;
 	u32 read_places;			/* each way */
-	bool *hangs;				/* its owner's: all owners' ends have a limit of their own */
+	unsigned long *waits_from;		/* its process's; NULL: a kernel user's, which has all the time */
 	struct exrnic_qp qp;
 	enum exrnic_service service;
 	struct exrnic_ib_queue sq;
@@ -127,6 +127,7 @@ struct exrnic_ib_qp {
 	/* Of kernel users. */
 	struct list_head send_entry;		/* of exrnic_ib_cq.senders, */
 	struct list_head recv_entry;		/* and .receivers */
+	bool emptied;				/* it takes no receive of its shared queue any more, and its owner knows */
 };
 
 struct exrnic_ib_mw {
@@ -214,7 +215,7 @@ struct exrnic_user *exrnic_ib_user_of(struct ib_udata *udata);
 /* So many more of a kind, which kernel users have without limit. -ENOMEM: more than one user may have. */
 int exrnic_ib_charge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
 void exrnic_ib_uncharge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
-bool *exrnic_ib_hangs_of(struct ib_device *ibdev, struct ib_udata *udata);
+unsigned long *exrnic_ib_waits_from(struct ib_udata *udata);
 /* From which the queues of an object are rung: its process's, or that of kernel users. */
 u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata);
 
@@ -231,6 +232,10 @@ void exrnic_ib_flush_remove_cq(struct exrnic_ib_cq *cq);
 /* In the lock of the completion queue: completions of work that the device will not do; whether there is such. */
 int exrnic_ib_flush_take(struct exrnic_ib_cq *cq, int most, struct ib_wc *wcs);
 bool exrnic_ib_flush_is_due(struct exrnic_ib_cq *cq);
+/* Likewise: the device is cut off, and all that it has completed is taken. */
+bool exrnic_ib_flush_may_begin(struct exrnic_ib_cq *cq);
+/* In ERROR, of a device that is cut off, with a shared queue: its owner hears once that it takes no receive any more. */
+void exrnic_ib_qp_empty(struct exrnic_ib_qp *qp);
 /* Something was posted, or armed: if nobody else does, a thread tells of it. Any context. */
 void exrnic_ib_flush_if_cut_off(struct exrnic_ib_device *dev);
 void exrnic_ib_flush_init(struct exrnic_ib_device *dev);

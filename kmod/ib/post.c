@@ -220,6 +220,17 @@ static bool exrnic_ib_may_send(const struct exrnic_ib_qp *qp)
 	return state == IB_QPS_RTS || state == IB_QPS_SQD || state == IB_QPS_ERR;
 }
 
+/* The device need not be able to read what it ends: which slots are one request stands beside them. */
+static void exrnic_ib_put(struct exrnic_ib_queue *queue, const struct exrnic_work *work, u32 slots, u64 wr_id)
+{
+	const struct exrnic_ring *ring = &queue->path.ring;
+	u32 i;
+
+	for (i = 0; i < slots; i++)
+		queue->parts[exrnic_ring_slot(ring, exrnic_ring_posted(ring) + i)] = i;
+	exrnic_work_queue_put(&queue->path, work, slots, wr_id);
+}
+
 int exrnic_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	struct exrnic_ib_qp *qp = exrnic_ib_qp(ibqp);
@@ -240,7 +251,7 @@ int exrnic_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const s
 			err = -ENOMEM;
 		} else {
 			work.head.num_slots = slots;
-			exrnic_work_queue_put(queue, &work, slots, wr->wr_id);
+			exrnic_ib_put(&qp->sq, &work, slots, wr->wr_id);
 			put = true;
 		}
 	}
@@ -290,7 +301,7 @@ int exrnic_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const s
 			if (qp->buffers && wr->num_sge)
 				qp->buffers[exrnic_ring_slot(&queue->ring, exrnic_ring_posted(&queue->ring))] =
 					wr->sg_list[0].addr;
-			exrnic_work_queue_put(queue, &work, slots, wr->wr_id);
+			exrnic_ib_put(&qp->rq, &work, slots, wr->wr_id);
 			put = true;
 		}
 	}

@@ -11,17 +11,19 @@ static void exrnic_ib_queue_free(struct ib_device *ibdev, struct exrnic_ib_queue
 {
 	exrnic_ib_memory_free(ibdev, &queue->ring);
 	kvfree(queue->path.wr_ids);
+	kvfree(queue->parts);
 	queue->path.wr_ids = NULL;
+	queue->parts = NULL;
 }
 
 static int exrnic_ib_queue_alloc(struct ib_device *ibdev, struct exrnic_ib_queue *queue, u32 doorbell)
 {
-	int err;
+	int err = -ENOMEM;
 
 	queue->path.wr_ids = kvcalloc(BIT(queue->log_slots), sizeof(*queue->path.wr_ids), GFP_KERNEL);
-	if (!queue->path.wr_ids)
-		return -ENOMEM;
-	err = exrnic_ib_memory_alloc(ibdev, &queue->ring, sizeof(struct exrnic_wqe) << queue->log_slots);
+	queue->parts = kvcalloc(BIT(queue->log_slots), sizeof(*queue->parts), GFP_KERNEL);
+	if (queue->path.wr_ids && queue->parts)
+		err = exrnic_ib_memory_alloc(ibdev, &queue->ring, sizeof(struct exrnic_wqe) << queue->log_slots);
 	if (err)
 		exrnic_ib_queue_free(ibdev, queue);
 	queue->path.ring.slots = queue->ring.address;
@@ -172,7 +174,16 @@ static void exrnic_ib_qp_failed(struct exrnic_qp *core, u32 cause)
 
 static void exrnic_ib_qp_emptied(struct exrnic_qp *core)
 {
-	exrnic_ib_qp_raise(container_of(core, struct exrnic_ib_qp, qp), IB_EVENT_QP_LAST_WQE_REACHED);
+	struct exrnic_ib_qp *qp = container_of(core, struct exrnic_ib_qp, qp);
+
+	WRITE_ONCE(qp->emptied, true);
+	exrnic_ib_qp_raise(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+void exrnic_ib_qp_empty(struct exrnic_ib_qp *qp)
+{
+	if (qp->ibqp.srq && READ_ONCE(qp->state) == IB_QPS_ERR && !READ_ONCE(qp->emptied))
+		exrnic_ib_qp_emptied(&qp->qp);
 }
 
 static void exrnic_ib_qp_drained(struct exrnic_qp *core)
@@ -349,7 +360,7 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;
 	qp->user = exrnic_ib_user_of(udata);
-	qp->hangs = exrnic_ib_hangs_of(ibqp->device, udata);
+	qp->waits_from = exrnic_ib_waits_from(udata);
 	err = exrnic_ib_charge_qp(qp);
 	if (err)
 		return err;
@@ -373,7 +384,17 @@ err_charge:
 	return err;
 }
 
-/* Of a kernel user: nothing of it is left in the queues, and nobody posts or polls meanwhile. */
+/* Whoever polls for another queue pair of a device that is cut off flushes this one's, too. */
+static void exrnic_ib_queue_reset(struct exrnic_ib_cq *cq, struct exrnic_ib_queue *queue)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	exrnic_work_queue_reset(&queue->path);
+	spin_unlock_irqrestore(&cq->lock, irq);
+}
+
+/* Of a kernel user: nothing of it is left in the queues, and nobody posts meanwhile. */
 static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 {
 	struct exrnic_ib_cq *send = exrnic_ib_cq(qp->ibqp.send_cq), *recv = exrnic_ib_cq(qp->ibqp.recv_cq);
@@ -382,21 +403,24 @@ static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 	exrnic_ib_cq_drop(send, qp->qp.qpn, shared);
 	if (recv != send)
 		exrnic_ib_cq_drop(recv, qp->qp.qpn, shared);
-	exrnic_work_queue_reset(&qp->sq.path);
-	exrnic_work_queue_reset(&qp->rq.path);
+	exrnic_ib_queue_reset(send, &qp->sq);
+	exrnic_ib_queue_reset(recv, &qp->rq);
+	WRITE_ONCE(qp->emptied, false);
 }
 
 /*
- * The RDMA core ends all of a process one by one. The first that does not come to rest has all the time; those behind
- * it have none, until one does.
+ * The RDMA core ends all of a process one by one. The first that does not come to rest has all the time; those that end
+ * within as long again have none.
  */
 static void exrnic_ib_qp_stop(struct exrnic_ib_qp *qp)
 {
 	struct exrnic_device *edev = exrnic_ib_edev(qp->ibqp.device);
-	const unsigned long deadline = READ_ONCE(*qp->hangs) ? jiffies : exrnic_qp_stop_deadline();
+	const unsigned long all = exrnic_qp_stop_deadline();
+	const bool waited = qp->waits_from && time_before(jiffies, READ_ONCE(*qp->waits_from));
 
 	exrnic_qp_begin_stop(edev, &qp->qp);
-	WRITE_ONCE(*qp->hangs, !exrnic_qp_await_stop(edev, &qp->qp, deadline));
+	if (!exrnic_qp_await_stop(edev, &qp->qp, waited ? jiffies : all) && !waited && qp->waits_from)
+		WRITE_ONCE(*qp->waits_from, exrnic_qp_stop_deadline());
 }
 
 int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -602,6 +626,8 @@ int exrnic_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, s
 	WRITE_ONCE(qp->state, to);
 	if (to == IB_QPS_RESET && !ibqp->uobject)
 		exrnic_ib_qp_forget(qp);
+	if (err)
+		exrnic_ib_flush_if_cut_off(exrnic_ib_device(ibqp->device));
 	return 0;
 }
 

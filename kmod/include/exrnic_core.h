@@ -342,6 +342,9 @@ struct exrnic_cq {
 	struct exrnic_vector *vector;
 };
 
+/* Calls its owner as when it has fired. Any context. */
+void exrnic_cq_fire(struct exrnic_cq *cq);
+
 /**
  * struct exrnic_cq_attr - what a completion queue is made of
  * @ring:		of BIT(log_entries) zeroed struct exrnic_cqe, which the device writes
@@ -535,6 +538,7 @@ void exrnic_qp_destroy(struct exrnic_device *edev, struct exrnic_qp *qp);
 
 struct exrnic_mr {
 	u32 stag;			/* index and key that nobody can guess */
+	bool unknown;			/* to the device, which has refused to change it */
 };
 
 struct exrnic_mr_attr {
