@@ -53,7 +53,7 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko exrnic_eth.ko exrnic_ib.ko test/exrnic_kernel_user.ko test/exrnic_verbs_user.ko) $(GUEST_CONTENTS)
+	  --modules build/kmod/kmod $(GUEST_CONTENTS)
 
 # A minute or two and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
 # tools/setup/world-packages.txt. SUITE: another Debian than the system's.

@@ -49,8 +49,7 @@ in_guests() {
 
 build_guests() {
   cmake --build $OUT -j "$JOBS" --target exrnic-sim exrnic-time firmware "${PROGRAMS[@]}" &&
-    "$PYTHON" sim/guest/make_initramfs.py --output $OUT/initramfs.cpio --module build/kmod/kmod/exrnic.ko \
-      --module build/kmod/kmod/exrnic_cdev.ko \
+    "$PYTHON" sim/guest/make_initramfs.py --output $OUT/initramfs.cpio --modules build/kmod/kmod \
       --firmware $OUT/firmware/firmware.bin "${PROGRAMS[@]/#/$OUT/libverbs-lite/}"
 }
 

@@ -68,8 +68,7 @@ main() {
   } 9>"$DEPS/debug-kernel.lock"
   KDIR=$FOUND_DEBUG_KDIR tools/kbuild.sh "$OUT" EXRNIC_TESTS=m
   "$PYTHON" sim/guest/make_initramfs.py --output "$OUT/initramfs.cpio" \
-    --module "$OUT/kmod/exrnic.ko" --module "$OUT/kmod/exrnic_cdev.ko" \
-    --module "$OUT/kmod/exrnic_eth.ko" --module "$OUT/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
+    --modules "$OUT/kmod" "${CONTENTS[@]}"
   in_guests failing-allocations "$FEW && exrnic-kmod-test -l 10 'without memory'" --guests 1
   in_guests kmod-test "$UNMOUNT && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} && $MOUNT" --guests 1
   # Software is what is tried: the reference model takes less time.

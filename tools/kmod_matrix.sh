@@ -40,11 +40,8 @@ build_module() {
 
 # image SUITE: the initramfs of a guest of that kernel.
 image() {
-  local module out=$OUT/$1 modules=()
-  for module in exrnic exrnic_cdev exrnic_eth exrnic_ib test/exrnic_kernel_user test/exrnic_verbs_user; do
-    modules+=(--module "$out/kmod/$module.ko")
-  done
-  "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" "${modules[@]}" "${CONTENTS[@]}"
+  local out=$OUT/$1
+  "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" --modules "$out/kmod" "${CONTENTS[@]}"
 }
 
 # logged LOG COMMAND...: its output goes there, and is shown if it fails.

@@ -116,7 +116,7 @@ static void exrnic_ib_flush_tell(struct exrnic_ib_cq *cq)
 		exrnic_cq_fire(&cq->cq);
 }
 
-/* Who waits until a queue pair takes no receive of a shared queue any more. */
+/* Who waits until a queue pair in ERROR takes no receive of a shared queue any more hears of it once. */
 static void exrnic_ib_flush_shared(struct exrnic_ib_device *dev)
 {
 	struct exrnic_ib_qp *qp;
@@ -124,7 +124,8 @@ static void exrnic_ib_flush_shared(struct exrnic_ib_device *dev)
 
 	mutex_lock(&dev->qps_lock);
 	xa_for_each(&dev->qps, qpn, qp)
-		exrnic_ib_qp_empty(qp);
+		if (qp->ibqp.srq && READ_ONCE(qp->state) == IB_QPS_ERR && !READ_ONCE(qp->emptied))
+			qp->qp.last_wqe(&qp->qp);
 	mutex_unlock(&dev->qps_lock);
 }
 

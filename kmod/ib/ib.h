@@ -234,8 +234,6 @@ int exrnic_ib_flush_take(struct exrnic_ib_cq *cq, int most, struct ib_wc *wcs);
 bool exrnic_ib_flush_is_due(struct exrnic_ib_cq *cq);
 /* Likewise: the device is cut off, and all that it has completed is taken. */
 bool exrnic_ib_flush_may_begin(struct exrnic_ib_cq *cq);
-/* In ERROR, of a device that is cut off, with a shared queue: its owner hears once that it takes no receive any more. */
-void exrnic_ib_qp_empty(struct exrnic_ib_qp *qp);
 /* Something was posted, or armed: if nobody else does, a thread tells of it. Any context. */
 void exrnic_ib_flush_if_cut_off(struct exrnic_ib_device *dev);
 void exrnic_ib_flush_init(struct exrnic_ib_device *dev);

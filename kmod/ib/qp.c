@@ -180,12 +180,6 @@ static void exrnic_ib_qp_emptied(struct exrnic_qp *core)
 	exrnic_ib_qp_raise(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-void exrnic_ib_qp_empty(struct exrnic_ib_qp *qp)
-{
-	if (qp->ibqp.srq && READ_ONCE(qp->state) == IB_QPS_ERR && !READ_ONCE(qp->emptied))
-		exrnic_ib_qp_emptied(&qp->qp);
-}
-
 static void exrnic_ib_qp_drained(struct exrnic_qp *core)
 {
 	exrnic_ib_qp_raise(container_of(core, struct exrnic_ib_qp, qp), IB_EVENT_SQ_DRAINED);

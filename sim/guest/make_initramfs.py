@@ -58,17 +58,18 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--busybox", type=pathlib.Path, default="/bin/busybox",
                         help="a statically linked one (default: %(default)s)")
-    parser.add_argument("--module", type=pathlib.Path, action="append", required=True,
-                        help="exrnic.ko, exrnic_cdev.ko, exrnic_eth.ko; given again for each")
+    parser.add_argument("--modules", type=pathlib.Path, required=True,
+                        help="folder that kbuild has worked in: its modules and those of its folder test")
     parser.add_argument("--firmware", type=pathlib.Path, action="append", default=[],
                         help="a file for /lib/firmware/exrnic of the guest; may be given again")
     parser.add_argument("programs", type=pathlib.Path, nargs="*",
                         help="statically linked programs for /bin of the guest")
     options = parser.parse_args()
+    modules = [*options.modules.glob("*.ko"), *options.modules.glob("test/*.ko")]
+    if not modules:
+        sys.exit(f"make_initramfs: there is no kernel module in {options.modules}")
     try:
-        write_if_changed(options.output,
-                         build(options.busybox, options.module, options.programs,
-                               options.firmware))
+        write_if_changed(options.output, build(options.busybox, modules, options.programs, options.firmware))
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"make_initramfs: {error}")
 

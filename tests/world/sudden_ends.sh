@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck shell=dash
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs that lose their process, the driver or the device in the middle: they end with an error, nothing of
 # theirs is left, and what comes next works.
@@ -11,6 +12,7 @@ device=exrnic_0
 sysfs=/sys/class/infiniband/$device
 bus=/sys/bus/pci
 ours=$bus/drivers/exrnic
+logs=$(mktemp -d)
 seconds=40 # until programs of rdma-core must have seen it
 
 fail() {
@@ -30,11 +32,11 @@ within() {
 }
 
 work_is_done() {
-	[ "$(cat $sysfs/hw_counters/"$1")" -gt "$2" ]
+	[ "$(cat "$sysfs/hw_counters/$1")" -gt "$2" ]
 }
 
 connected() {
-	grep -q "remote address" /tmp/perftest
+	grep -q "remote address" "$logs/perftest"
 }
 
 running() {
@@ -51,20 +53,20 @@ all_over() {
 # Two ranks of this node, whose only way to each other is the RNIC.
 mpi() {
 	UCX_TLS=rc_v,self UCX_NET_DEVICES=$device:1 exec mpirun -n 2 --oversubscribe --mca pml ucx --mca btl self \
-		NPopenmpi -n 100000 -u 4096 -o /dev/null
+		NPopenmpi -n 100000 -u 4096 -o np.out
 }
 
 begin() {
 	local before
-	stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 >/tmp/perftest 2>&1 &
+	stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 >"$logs/perftest" 2>&1 &
 	programs=$!
-	within 60 "nobody speaks to perftest: $(cat /tmp/perftest)" connected
-	(mpi) >/tmp/mpi 2>&1 &
+	within 60 "nobody speaks to perftest: $(cat "$logs"/*)" connected
+	(mpi) >"$logs/mpi" 2>&1 &
 	programs="$programs $!"
-	within 30 "no program works: $(cat /tmp/perftest /tmp/mpi)" work_is_done wqes 100
+	within 30 "no program works: $(cat "$logs"/*)" work_is_done wqes 100
 	sleep 3
 	before=$(cat $sysfs/hw_counters/wqes)
-	within 10 "the programs have stopped before anything happened: $(cat /tmp/perftest /tmp/mpi)" work_is_done wqes $((before + 100))
+	within 10 "the programs have stopped before anything happened: $(cat "$logs"/*)" work_is_done wqes $((before + 100))
 	# shellcheck disable=SC2086 # a list
 	for pid in $programs; do running "$pid" || fail "a program has ended before anything happened"; done
 }
@@ -75,7 +77,7 @@ each_failed() {
 	for pid in $programs; do
 		status=0
 		wait "$pid" || status=$?
-		[ $status -ne 0 ] || fail "a program knows nothing of what happened: $(cat /tmp/perftest /tmp/mpi)"
+		[ "$status" -ne 0 ] || fail "a program knows nothing of what happened: $(cat "$logs"/*)"
 	done
 }
 
@@ -85,10 +87,10 @@ nothing_is_left() {
 }
 
 again() {
-	ibv_rc_pingpong -d $device -g 1 -n 100 >/tmp/again 2>&1 &
+	ibv_rc_pingpong -d $device -g 1 -n 100 >"$logs/again" 2>&1 &
 	server=$!
 	sleep 1
-	ibv_rc_pingpong -d $device -g 1 -n 100 localhost && wait $server || fail "nothing works any more: $(cat /tmp/again)"
+	{ ibv_rc_pingpong -d $device -g 1 -n 100 localhost && wait $server; } || fail "nothing works any more: $(cat "$logs"/again)"
 }
 
 # Interfaces that come anew have no address.
@@ -131,14 +133,14 @@ node0() {
 peer() {
 	for _ in 1 2 3 4 5 6 7 8 9; do
 		status=0
-		timeout 100 stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 "node$((1 - $1))" >/tmp/perftest 2>&1 || status=$?
+		timeout 100 stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 "node$((1 - $1))" >"$logs/perftest" 2>&1 || status=$?
 		! connected || break
 		sleep 1
 	done
-	cat /tmp/perftest
+	cat "$logs/perftest"
 	connected || fail "node $((1 - $1)) does not answer"
-	[ $status -ne 0 ] || fail "it knows nothing of what happened to its peer"
-	[ $status -ne 124 ] || fail "it waits for ever"
+	[ "$status" -ne 0 ] || fail "it knows nothing of what happened to its peer"
+	[ "$status" -ne 124 ] || fail "it waits for ever"
 	echo "what ends suddenly is over"
 }
 
