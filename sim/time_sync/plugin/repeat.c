@@ -92,6 +92,11 @@ void repeat_forget(void) {
 
 void repeat_saw(repeat_kind kind, bool store, uint64_t address, uint64_t physical,
                 uint64_t executed) {
+  /* On two pages: what follows is not behind `physical`. */
+  if ((address & (PAGE - 1)) + (kind & SIZE) > PAGE) {
+    seen.kind = 0;
+    return;
+  }
   if (seen.kind != kind || seen.executed != executed) seen.stored = seen.loaded = false;
   seen.kind = kind;
   seen.executed = executed;
