@@ -90,6 +90,7 @@ def main():
         print(f"{program.name}: status {done[-1]['status']}, {done[-1]['seconds']} s", flush=True)
         with open(results, "w", encoding="utf-8") as file:
             json.dump(done, file)
+    line.meet()  # the other may need this guest until it has ended, too
 
 
 if __name__ == "__main__":
