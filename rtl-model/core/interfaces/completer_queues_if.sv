@@ -11,8 +11,8 @@ interface completer_queues_if
   qpn_t       status_qpn;
   qp_status_t status;
 
-  logic heard;       // pulse: a segment of its work was acknowledged,
-  logic heard_none;  // and nothing else of it is under way
+  logic heard;       // pulse: a segment of its work was acknowledged, or ends in ERROR,
+  logic heard_none;  // and nothing else of it is under way, or awaited
   logic silent_valid;  // nothing was heard of this one's work for too long; withdrawn when something is
   logic silent_ready;
   qpn_t silent_qpn;

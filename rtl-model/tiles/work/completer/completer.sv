@@ -180,11 +180,13 @@ module completer
   assign catches_up = ends && caught_up &&
       (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr || is_draining(qp.row));
 
-  // Behind a message that found no receive nothing is under way when all has ended.
-  logic caught_up;
+  // Behind a message that found no receive nothing is under way when all has ended; in ERROR nothing is
+  // awaited, though a segment may have left since.
+  logic caught_up, in_error;
   assign caught_up = $signed(queues.ended.count - qp.row.sq.issued) >= 0;
-  assign queues.heard = state_q == StJudge && heard;
-  assign queues.heard_none = caught_up && (qp.row.sq.progress == '0 || qp.row.status.rnr);
+  assign in_error = known && qp.row.status.state == QP_STATE_ERROR;
+  assign queues.heard = state_q == StJudge && (heard || in_error);
+  assign queues.heard_none = in_error || (caught_up && (qp.row.sq.progress == '0 || qp.row.status.rnr));
 
   // ---- The completion queue in hand
   cq_config_t cq;

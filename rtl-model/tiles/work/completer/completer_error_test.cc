@@ -419,6 +419,18 @@ TEST_CASE("Who does not send, or is gone, does not fail for want of a word") {
   CHECK(completer.wakes.empty());
 }
 
+TEST_CASE("In ERROR whatever ends says that nothing is awaited") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.sq.issued = 7;
+  completer.end(done(0));
+  completer.end(done(1, EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+  completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
+  CHECK(completer.heard == std::vector<bool>{true, true, true});
+}
+
 TEST_CASE("An acknowledgement is a word, that of a request or a question is not") {
   Completer completer;
   connect(completer);
