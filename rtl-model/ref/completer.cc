@@ -56,7 +56,8 @@ void Completer::end_silent() {
     if (!qp.all_ended()) qp.at.sq_consumer = qp.at.ended_to;
     qp.at.ended = qp.at.issued;
     qp.at.submitted = 0;
-    qp.at.withdrawn = qp.at.broken = true;
+    qp.at.withdrawn = true;
+    qp.broken.add(qp.generation);
     qp.status.rnr = false;
     QueuePair::Status failed;
     failed.fault = true;

@@ -41,16 +41,11 @@ void EfeTx::submit(Segment&& segment) {
 
 // What is behind a segment that is lost for good does not leave.
 void EfeTx::stop_broken(Segment& segment) {
-  if (stream_of(segment) == nullptr || !stream_of(segment)->at.broken || segment.unsent) return;
+  const bool broken =
+      segment.stream && state_.qps[segment.tag.qpn].broken.has(segment.tag.generation);
+  if (!broken || segment.unsent) return;
   segment.unsent = true;
   segment.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
-}
-
-// The queue pair that is to send it in an order, if it is there.
-QueuePair* EfeTx::stream_of(const Segment& segment) {
-  if (!segment.stream) return nullptr;
-  QueuePair& qp = state_.qps[segment.tag.qpn];
-  return qp.generation == segment.tag.generation ? &qp : nullptr;
 }
 
 bool EfeTx::has_share(uint32_t node) { return has_room() && peers_[node].kept() < kWindow - kept_; }
@@ -155,8 +150,8 @@ void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status 
   state_.trace(EXRNIC_TRACE_ENDED, segment.tag.qpn, segment.tag.wqe_index, segment.node,
                trace_flags(segment) & ~EXRNIC_TRACE_FLAGS_UNSENT);
   --kept_;
-  if (!segment.unsent && status != EXRNIC_CQE_STATUS_SUCCESS && stream_of(segment) != nullptr)
-    stream_of(segment)->at.broken = true;
+  if (!segment.unsent && status != EXRNIC_CQE_STATUS_SUCCESS && segment.stream)
+    state_.qps[segment.tag.qpn].broken.add(segment.tag.generation);
   end_({segment.tag, segment.node, seq, segment.unsent ? segment.status : status});
 }
 

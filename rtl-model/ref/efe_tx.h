@@ -80,7 +80,6 @@ class EfeTx final : public EfeRx::Answerer {
     bool alone_owed = false;  // with ack_owed
   };
 
-  QueuePair* stream_of(const Segment& segment);
   void stop_broken(Segment& segment);
   void strike_timeouts();
   static void ask_again(Peer& peer);

@@ -244,6 +244,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
       exrnic_read_places(command.max_reads_in) > state_.reads_free)
     return EXRNIC_MBOX_STATUS_NO_ROOM;
   const uint16_t generation = qp.generation;
+  const BrokenLives broken = qp.broken;
   qp = {};
   static_cast<exrnic_mbox_create_qp&>(qp) = command;
   qp.valid = true;
@@ -251,6 +252,8 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   state_.pulls_free -= exrnic_read_places(qp.max_reads_out);
   state_.reads_free -= exrnic_read_places(qp.max_reads_in);
   qp.generation = next_generation(generation);
+  qp.broken = broken;
+  qp.broken.begins(qp.generation);
   state_.forget_events(EXRNIC_EQE_OBJECT_QP, command.qpn);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
@@ -329,6 +332,7 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     state_.pulling.erase(qpn);
     state_.forget_life(qpn);
     qp.generation = next_generation(qp.generation);
+    qp.broken.begins(qp.generation);
     state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
     qp.status.fault = qp.status.answer_lost = false;

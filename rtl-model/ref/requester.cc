@@ -77,7 +77,8 @@ void Requester::go_back() {
   at.sq_consumer = at.ended_to;
   at.send_msn = at.ended_msn;
   at.submitted = 0;
-  at.halted = at.broken = false;
+  at.halted = false;
+  qp.broken.goes_back(qp.generation);
   at.probe = QueuePair::Progress::Probe::kDue;
   at.credit_wait = false;
   qp.status.rnr = qp.status.exact = false;

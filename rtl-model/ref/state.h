@@ -109,9 +109,34 @@ inline uint16_t next_generation(uint16_t generation) {
 // Objects are what the driver's commands have made them, and how they stand.
 
 // A queue pair. Ring indices are free-running, modulo 2^16.
+// A life of a queue pair of which a segment is lost for good: nothing that is behind it leaves, or
+// the peer would place it behind a gap. Nor does what waits of lives before, also when that one is
+// over.
+class BrokenLives {
+ public:
+  void add(uint16_t life) {
+    if (life != 0 && (!up_to_ || behind(life) > 0)) up_to_ = life;
+  }
+  bool has(uint16_t life) const { return life != 0 && up_to_ && behind(life) <= 0; }
+  // It sends again what is lost.
+  void goes_back(uint16_t life) {
+    if (up_to_ == life) up_to_ = static_cast<uint16_t>(life - 1);
+  }
+  // Another one is forgotten before the count of lives comes round. Nothing waits for so long.
+  void begins(uint16_t life) {
+    if (up_to_ && static_cast<uint16_t>(life - *up_to_) >= 1 << 14) up_to_.reset();
+  }
+
+ private:
+  int16_t behind(uint16_t life) const { return static_cast<int16_t>(life - *up_to_); }
+
+  std::optional<uint16_t> up_to_;
+};
+
 struct QueuePair : exrnic_mbox_create_qp {
   bool valid = false;
   uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
+  BrokenLives broken;       // of this number
 
   // Attributes: see mbox_modify_qp.
   uint32_t dest_node = 0;
@@ -142,7 +167,6 @@ struct QueuePair : exrnic_mbox_create_qp {
   // All of it is forgotten with a reset.
   struct Progress {
     bool halted = false;        // a work request failed: no other is taken
-    bool broken = false;        // a segment is lost for good: nothing that is behind it leaves
     bool reads_halted = false;  // a response could not be read: no other is sent
     bool turn_of_reads = false;
     uint16_t sq_producer = 0;

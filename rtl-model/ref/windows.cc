@@ -98,7 +98,7 @@ void Windows::send(const Store& store) {
     state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
     write.unsent = true;
     write.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
-    state_.qps[store.qpn].at.broken = true;
+    state_.qps[store.qpn].broken.add(store.generation);
   }
   efe_tx_.submit(std::move(write));
 }

@@ -150,6 +150,51 @@ TEST_CASE("nothing that waits in front of the network leaves when its queue pair
   CHECK(placed < kMany);
 }
 
+// Its segments wait in front of the network, with those of another queue pair between them. When
+// the turn of the last one comes it is of a life that is over, and that the peer still knows.
+TEST_CASE("nor does what waits still when its queue pair is reset or destroyed meanwhile") {
+  constexpr unsigned kBefore = 4;
+  constexpr uint32_t kLong = 16'000, kTo = 30'000;
+  const bool destroys = GENERATE(false, true);
+  Timed e;
+  e.set(4, 1);
+  e.right.receive({element(e.right.far, 90'000, kBytes)});
+  e.left.rnic.write(e.left.near, kLong - 8, Bytes(8, 0x77));
+  // Behind so many time-outs of the session one frame leaves at a time.
+  e.set_link(false);
+  e.left.rnic.post(e.other, e.push(60'000));
+  e.testbed.run_for(500'000);
+  e.set_link(true);
+  CHECK(int{e.left.wait().status} == EXRNIC_CQE_STATUS_SUCCESS);
+  e.rest();
+  e.set_link(false);
+  for (uint64_t i = 0; i < kBefore; ++i) e.left.post(push_of(e.near(1000), 1000 * i));
+  e.testbed.run_for(5'000);
+  e.left.rnic.post(e.other, push_of({element(e.left.near, 0, kLong)}, kTo));
+  e.testbed.run_for(10'000);
+  e.left.post(send_of(e.near(1000)));
+  e.expect_ends(4, 1, kBefore + 1);
+  // The other one has begun to leave, and goes on behind the command.
+  const auto there = [&](uint64_t offset) {
+    return e.right.rnic.read(e.right.far, kTo + offset, 8) != Bytes(8);
+  };
+  e.set_link(true);
+  REQUIRE(e.testbed.run_until([&] { return there(0); }, 2'000'000) == RunResult::kDone);
+  e.set_link(false);
+  if (destroys) {
+    e.left.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{Timed::kLeftQpn});
+  } else {
+    REQUIRE(e.left.rnic.modify(Timed::kLeftQpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
+  }
+  REQUIRE_FALSE(there(kLong - 8));
+  e.set_link(true);
+  CHECK(int{e.left.wait().status} == EXRNIC_CQE_STATUS_SUCCESS);  // of the other one
+  e.rest();
+  CHECK(there(kLong - 8));
+  CHECK_FALSE(e.right.rnic.poll(e.right.recv_cq, End::kPage).has_value());
+  CHECK(difference(e.right.rnic.read(e.right.far, 90'000, 1000), Bytes(1000)) == "");
+}
+
 TEST_CASE("behind a reset that follows at once, nothing of the life that ended is placed") {
   const bool sends = GENERATE(false, true);
   Timed e;

@@ -82,7 +82,7 @@ interface command_if
   modport memory(input mr_we, mr_index, mr, flush, output mr_now, flush_done);
   modport remote(input qpn, qp_we, qp_clear, window_we, window_index, window);
   modport wire_tile(
-      input qpn, qp_we, qp_clear, group_valid, group_op, group, group_qpn,
+      input qpn, qp_we, qp_clear, qp_config, group_valid, group_op, group, group_qpn,
       output group_done, group_found, group_full
   );
   modport firmware(input qpn, qp_we, qp_clear);

@@ -20,13 +20,13 @@ interface transmit_if
   tx_desc_t desc;
 
   // Requester: this queue pair goes back; what it sends next follows nothing that it has sent.
-  logic goes_back;
-  qpn_t goes_back_qpn;
+  logic        goes_back;
+  qpn_t        goes_back_qpn;
+  generation_t goes_back_generation;
 
-  // Requester: what this queue pair has sent counts no more; what has not left does not leave.
-  logic        withdraw_valid;
-  logic        withdraw_ready;
-  generation_t withdraw_generation;
+  // Requester: what that queue pair has sent counts no more; what has not left does not leave.
+  logic withdraw_valid;
+  logic withdraw_ready;
 
   // Window: what should have been submitted is dropped.
   logic    drop_valid;
@@ -35,7 +35,7 @@ interface transmit_if
 
   modport requester(
       output node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn, withdraw_valid,
-      output withdraw_generation,
+      output goes_back_generation,
       input start, room, alloc_valid, alloc_slot, ready, withdraw_ready
   );
   modport window(
@@ -44,7 +44,7 @@ interface transmit_if
   );
   modport to_requester(
       input node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn, withdraw_valid,
-      input withdraw_generation,
+      input goes_back_generation,
       output start, room, alloc_valid, alloc_slot, ready, withdraw_ready
   );
   modport to_window(

@@ -124,7 +124,7 @@ module wire_tile
     drop = window.drop;
     if (requester.withdraw_valid) begin
       drop.qpn = requester.goes_back_qpn;
-      drop.generation = requester.withdraw_generation;
+      drop.generation = requester.goes_back_generation;
     end
   end
 
@@ -160,8 +160,12 @@ module wire_tile
       .drop_valid_i(window.drop_valid || requester.withdraw_valid),
       .drop_ready_o(drop_ready),
       .drop_i(drop),
-      .clear_i((command.qp_we && command.qp_clear) || requester.goes_back),
-      .clear_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
+      .goes_back_i(requester.goes_back),
+      .begins_i(command.qp_we && command.qp_clear),
+      .change_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
+      .change_generation_i(
+          requester.goes_back ? requester.goes_back_generation : command.qp_config.generation
+      ),
       .peer,
       .refusal_i(refusal.what),
       .credit,

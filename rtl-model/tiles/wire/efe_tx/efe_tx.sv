@@ -42,8 +42,10 @@ module efe_tx
   input  logic           drop_valid_i,  // what should have been submitted was dropped
   output logic           drop_ready_o,
   input  tx_tag_t        drop_i,
-  input  logic           clear_i,       // this queue pair starts anew
-  input  qpn_t           clear_qpn_i,
+  input  logic           goes_back_i,   // this queue pair sends again what is lost, in this life;
+  input  logic           begins_i,      // or this life of it begins
+  input  qpn_t           change_qpn_i,
+  input  generation_t    change_generation_i,
 
   efe_peer_if.tx         peer,
   input  refusal_t       refusal_i,
@@ -359,8 +361,10 @@ module efe_tx
   tx_streams u_streams (
     .clk_i,
     .rst_ni,
-    .clear_i,
-    .clear_qpn_i,
+    .goes_back_i,
+    .begins_i,
+    .change_qpn_i,
+    .change_generation_i,
     .look_i      (desc.tag),
     .broken_o    (broken),
     .lost_i      (lost),

@@ -40,8 +40,23 @@ void submit_unreadable(EfeTx& tx, uint16_t qpn, uint16_t generation) {
   tx.fail(desc.slot, 8);
 }
 
+void change(EfeTx& tx, uint16_t qpn, uint16_t generation) {
+  tx.dut().change_qpn_i = qpn;
+  tx.dut().change_generation_i = generation;
+  tx.cycle();
+  tx.dut().goes_back_i = tx.dut().begins_i = 0;
+}
+void goes_back(EfeTx& tx, uint16_t qpn, uint16_t generation) {
+  tx.dut().goes_back_i = 1;
+  change(tx, qpn, generation);
+}
+void begins(EfeTx& tx, uint16_t qpn, uint16_t generation) {
+  tx.dut().begins_i = 1;
+  change(tx, qpn, generation);
+}
+
 TEST_CASE(
-    "Behind a segment without its payload nothing of its queue pair leaves, until it starts anew") {
+    "Behind a segment without its payload nothing of its queue pair leaves, until it goes back") {
   EfeTx tx;
   tx.dut().settings_rto_cycles_i = 100'000;
   tx.submit(of_stream(tx, 5, 7, 0));
@@ -55,12 +70,53 @@ TEST_CASE(
   CHECK(ends(tx, 6, 4) == Ends{kGood, kUnreadable, kFlushed, kGood, kGood, kGood});
   CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 4);
 
-  tx.dut().clear_i = 1;
-  tx.dut().clear_qpn_i = 5;
-  tx.cycle();
-  tx.dut().clear_i = 0;
+  goes_back(tx, 5, 6);  // not this life
   tx.submit(of_stream(tx, 5, 7, 5));
-  CHECK(ends(tx, 1, 5) == Ends{kGood});
+  CHECK(ends(tx, 1, 4) == Ends{kFlushed});
+  goes_back(tx, 5, 7);
+  tx.submit(of_stream(tx, 5, 7, 6));
+  tx.submit(of_stream(tx, 5, 6, 7));  // of a life before nothing leaves
+  CHECK(ends(tx, 2, 5) == Ends{kGood, kFlushed});
+  submit_unreadable(tx, 5, 7);
+  tx.submit(of_stream(tx, 5, 7, 8));
+  CHECK(ends(tx, 2, 5) == Ends{kUnreadable, kFlushed});
+}
+
+TEST_CASE("What waits of a life that is broken stays when others begin, also of those before it") {
+  EfeTx tx;
+  tx.dut().settings_rto_cycles_i = 100'000;
+  submit_unreadable(tx, 5, 7);
+  tx.submit(of_stream(tx, 5, 7, 0));
+  CHECK(ends(tx, 2, 0) == Ends{kUnreadable, kFlushed});
+  begins(tx, 5, 8);
+  tx.submit(of_stream(tx, 5, 7, 1));
+  tx.submit(of_stream(tx, 5, 8, 2));
+  CHECK(ends(tx, 2, 1) == Ends{kFlushed, kGood});
+  submit_unreadable(tx, 5, 8);
+  tx.submit(of_stream(tx, 5, 7, 3));
+  tx.submit(of_stream(tx, 5, 8, 4));
+  CHECK(ends(tx, 3, 1) == Ends{kUnreadable, kFlushed, kFlushed});
+  goes_back(tx, 5, 8);
+  tx.submit(of_stream(tx, 5, 7, 5));
+  tx.submit(of_stream(tx, 5, 8, 6));
+  CHECK(ends(tx, 2, 2) == Ends{kFlushed, kGood});
+}
+
+TEST_CASE("A broken life is forgotten before the count of lives comes round") {
+  EfeTx tx;
+  tx.dut().settings_rto_cycles_i = 100'000;
+  submit_unreadable(tx, 5, 0xfff0);
+  CHECK(ends(tx, 1, 0) == Ends{kUnreadable});
+  begins(tx, 6, 0x4000);  // another queue pair
+  begins(tx, 5, 0x3fef);
+  tx.submit(of_stream(tx, 5, 0xfff0, 0));
+  CHECK(ends(tx, 1, 0) == Ends{kFlushed});
+  begins(tx, 5, 0x3ff0);
+  tx.submit(of_stream(tx, 5, 0xfff0, 1));
+  CHECK(ends(tx, 1, 1) == Ends{kGood});
+  submit_unreadable(tx, 5, 0x8000);
+  tx.submit(of_stream(tx, 5, 0x8000, 2));
+  CHECK(ends(tx, 2, 1) == Ends{kUnreadable, kFlushed});
 }
 
 TEST_CASE("A segment that is lost of an earlier life hides none of a later one") {
@@ -70,7 +126,7 @@ TEST_CASE("A segment that is lost of an earlier life hides none of a later one")
   submit_unreadable(tx, 5, 1);  // the next one
   submit_unreadable(tx, 5, 0xffff);
   tx.submit(of_stream(tx, 5, 1, 0));
-  CHECK(ends(tx, 4, 0) == Ends{kUnreadable, kUnreadable, kUnreadable, kFlushed});
+  CHECK(ends(tx, 4, 0) == Ends{kUnreadable, kUnreadable, kFlushed, kFlushed});
   CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 0);
 }
 

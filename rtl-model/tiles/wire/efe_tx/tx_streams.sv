@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Queue pairs of which a segment is lost for good: given up, dropped, or without its payload. Nothing
 // that is behind it leaves, or the peer would place it behind a gap. For who fails for it the completer
-// is to say so, and until it does work goes on coming.
+// is to say so, and until it does work goes on coming. It may be reset by then: what still waits of that
+// life is stopped all the same, for the peer may not know of a later one.
 
 module tx_streams
   import exrnic_pkg::*;
@@ -10,8 +11,10 @@ module tx_streams
   input  logic    clk_i,
   input  logic    rst_ni,
 
-  input  logic    clear_i,       // this queue pair starts anew
-  input  qpn_t    clear_qpn_i,
+  input  logic    goes_back_i,   // this queue pair sends again what is lost, in this life;
+  input  logic    begins_i,      // or this life of it begins
+  input  qpn_t    change_qpn_i,
+  input  generation_t change_generation_i,
 
   /* verilator lint_off UNUSEDSIGNAL */  // whose it is counts
   input  tx_tag_t look_i,
@@ -25,13 +28,14 @@ module tx_streams
 
   typedef logic [$clog2(N_QP)-1:0] place_t;
 
-  logic [N_QP-1:0] broken_q;
-  logic breaks;
-  place_t place, clear_place, look_place, drop_place;
-  generation_t life, broken_life, look_life, drop_life;
+  // Of the life in the memory nothing leaves any more, nor of those before; or of those before alone.
+  logic [N_QP-1:0] broken_q, before_q;
+  logic breaks, forgets;
+  place_t place, change_place, look_place, drop_place;
+  generation_t life, broken_life, look_life, drop_life, change_life, ahead, look_ahead;
 
   assign drop_ready_o = !lost_i;
-  assign clear_place  = place_t'(clear_qpn_i);
+  assign change_place = place_t'(change_qpn_i);
   assign look_place   = place_t'(look_i.qpn);
   assign drop_place   = place_t'(drop_i.qpn);
   assign place        = lost_i ? look_place : drop_place;
@@ -39,15 +43,23 @@ module tx_streams
   assign broken_life  = lost_i ? look_life : drop_life;
   // What is left of an earlier life says nothing of a later one. Who has no life has no stream: ports.
   assign breaks       = (lost_i || drop_valid_i) && life != '0 &&
-                        (!broken_q[place] || $signed(life - broken_life) > 0);
-  assign broken_o     = broken_q[look_place] && look_life == look_i.generation;
+                        (!broken_q[place] || $signed(life - broken_life) > 0 ||
+                         (life == broken_life && before_q[place]));
+  assign look_ahead   = look_i.generation - look_life;
+  assign broken_o     = broken_q[look_place] && look_i.generation != '0 &&
+                        ($signed(look_ahead) < 0 || (look_ahead == '0 && !before_q[look_place]));
+  // Before the count of lives comes round. Nothing waits for so long.
+  assign ahead        = change_generation_i - change_life;
+  assign forgets      = begins_i && ahead >> ($bits(generation_t) - 2) != '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       broken_q <= '0;
+      before_q <= '0;
     end else begin
-      if (clear_i) broken_q[clear_place] <= 1'b0;
-      if (breaks) broken_q[place] <= 1'b1;
+      if (forgets) broken_q[change_place] <= 1'b0;
+      if (goes_back_i && ahead == '0) before_q[change_place] <= 1'b1;
+      if (breaks) {broken_q[place], before_q[place]} <= 2'b10;
     end
   end
 
@@ -62,6 +74,17 @@ module tx_streams
     .write_data_i   (life),
     .read_address_i ('{look_place, drop_place}),
     .read_data_o    ('{look_life, drop_life})
+  );
+  lut_ram_nr1w #(
+    .WIDTH($bits(generation_t)),
+    .DEPTH(N_QP)
+  ) u_changed_lives (  // a copy: whose changes depends on what is lost
+    .clk_i,
+    .write_i        (breaks),
+    .write_address_i(place),
+    .write_data_i   (life),
+    .read_address_i ('{change_place}),
+    .read_data_o    ('{change_life})
   );
 
 endmodule

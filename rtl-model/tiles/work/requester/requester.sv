@@ -318,7 +318,7 @@ module requester
   assign withdraws = segment.turn == TURN_GO_BACK && qp.row.ended.withdrawn;
   assign transmit.goes_back = goes_back && !withdraws;
   assign transmit.withdraw_valid = step == STEP_STATUS && withdraws;  // to say it twice does no harm
-  assign transmit.withdraw_generation = qp.row.cfg.generation;
+  assign transmit.goes_back_generation = qp.row.cfg.generation;
   assign status_ready = queues.status_ready && (!transmit.withdraw_valid || transmit.withdraw_ready);
   go_back u_back (
       .qp_i(qp.row),
