@@ -158,6 +158,7 @@ void Requester::introduce() {
   introduction.ddp =
       make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_INTRODUCTION_STAG, to});
   introduction.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer - 1);
+  introduction.tag.opcode = EXRNIC_WQE_OPCODE_PULL;
   if (!asks) {
     introduction.tag.kind = Tag::Kind::kIntroduction;
     introduction.stream = false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/exchange.h"
+#include "tests/support/ntb.h"
 
 namespace exrnic::testing {
 namespace {
@@ -328,6 +329,27 @@ TEST_CASE("in SQD what has begun ends when its time is over") {
   e.testbed.run_for(5'000);
   REQUIRE(e.left.rnic.modify(Timed::kLeftQpn, EXRNIC_QP_STATE_SQD) == EXRNIC_MBOX_STATUS_OK);
   e.expect_ends(3, 1, 1);
+}
+
+TEST_CASE("the acknowledgement of a store to a window is not the last of a PULL") {
+  constexpr uint8_t kTimeout = 5;
+  Timed e;
+  e.set(kTimeout, 0);
+  RemoteWindow window(e.left.rnic, 3);
+  REQUIRE(window.set(Timed::kLeftQpn, kFarStag, kFarBase, 20'000, kStore) == EXRNIC_MBOX_STATUS_OK);
+  for (const uint64_t page : e.right.far.memory.pages)
+    e.right.rnic.host().slow_reads(page, 4096, 5'000'000);
+  e.set_link(false);
+  window.store(8000, 8, 0x1234);
+  e.testbed.run_for(2'000);
+  REQUIRE(window.close() == EXRNIC_MBOX_STATUS_OK);
+  e.left.post(pull_of(e.near(), 0));
+  e.testbed.run_for(5'000);
+  e.set_link(true);
+  CHECK(int{e.left.wait(1'000'000).status} == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  CHECK(e.right.rnic.read(e.right.far, 8000, 2) == Bytes{0x34, 0x12});
+  CHECK(e.left.rnic.counter(EXRNIC_COUNTER_QP_TIMEOUTS) == 1);
+  e.rest();
 }
 
 TEST_CASE("a time-out that is set or taken back while work is under way counts from then on") {

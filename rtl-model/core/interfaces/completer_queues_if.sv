@@ -11,18 +11,21 @@ interface completer_queues_if
   qpn_t       status_qpn;
   qp_status_t status;
 
-  logic heard;       // pulse: a segment of its work was acknowledged, or ends in ERROR,
-  logic heard_none;  // and nothing else of it is under way, or awaited
+  logic heard;        // pulse: a segment of its work was acknowledged,
+  logic heard_none;   // and nothing else of it is under way;
+  logic heard_error;  // or something ends in ERROR, where nothing is awaited
   logic silent_valid;  // nothing was heard of this one's work for too long; withdrawn when something is
   logic silent_ready;
   qpn_t silent_qpn;
 
   modport completer(
-      output ended_we, ended, status_valid, status_qpn, status, heard, heard_none, silent_ready,
+      output ended_we, ended, status_valid, status_qpn, status, heard, heard_none, heard_error,
+      silent_ready,
       input status_ready, silent_valid, silent_qpn
   );
   modport queues(
-      input ended_we, ended, status_valid, status_qpn, status, heard, heard_none, silent_ready,
+      input ended_we, ended, status_valid, status_qpn, status, heard, heard_none, heard_error,
+      silent_ready,
       output status_ready, silent_valid, silent_qpn
   );
 

@@ -23,11 +23,14 @@ module retry_watch
     input logic [4:0] timeout_i,
     input logic [2:0] retries_i,
     input logic       config_out_i,
+    input logic       config_pulls_i,  // and PULLs are
 
     input logic begin_i,  // a segment of its own work leaves it; it has a time-out
+    input logic begin_pull_i,  // and asks for a response
     input qpn_t own_qpn_i,
     input logic acked_i,  // one was acknowledged,
-    input logic acked_none_i,  // and nothing else is under way
+    input logic acked_none_i,  // and nothing else is under way, but PULLs if there are any;
+    input logic acked_error_i,  // or it ended in ERROR, where nothing is awaited
     input qpn_t acked_qpn_i,
     input logic answered_i,  // a part of a response came, or a PULL ended,
     input logic answered_none_i,  // and it was the last one
@@ -49,9 +52,10 @@ module retry_watch
   typedef logic [$clog2(Group)-1:0] member_t;
   typedef logic [$clog2(Groups)-1:0] group_t;
 
-  // Work is under way; a word came in the present interval; there were too many without.
-  logic [N_QP-1:0] watched_q, heard_q, silent_q;
-  logic [N_QP-1:0] watched, heard, silent;  // what they become
+  // Work is under way; a word came in the present interval; there were too many without; PULLs are under way, if
+  // it is watched.
+  logic [N_QP-1:0] watched_q, heard_q, silent_q, pulls_q;
+  logic [N_QP-1:0] watched, heard, silent, pulls;  // what they become
 
   function automatic members_t of_group(logic [N_QP-1:0] all, group_t group);
     return all[Group*int'(group)+:Group];
@@ -62,13 +66,13 @@ module retry_watch
   endfunction
 
   // A cycle later: an acknowledgement is judged by what was under way a cycle before.
-  logic begin_q;
+  logic begin_q, begin_pull_q;
   qpn_t begin_qpn_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin_q <= 1'b0;
     else begin_q <= begin_i && !config_we_i;
   end
-  always_ff @(posedge clk_i) if (begin_i) begin_qpn_q <= own_qpn_i;
+  always_ff @(posedge clk_i) if (begin_i) {begin_pull_q, begin_qpn_q} <= {begin_pull_i, own_qpn_i};
 
   // ---- At each tick those are looked at that are watched
   tick_t now, tick_q, changed_q;
@@ -116,26 +120,33 @@ module retry_watch
   assign changes = begin_q || acked_i || answered_i || failed_i != '0 || config_we_i || toggles ||
       (silent_valid_o && silent_ready_i);
   always_comb begin
-    {watched, heard, silent} = '0;
+    {watched, heard, silent, pulls} = '0;
     if (changes) begin
+      pulls   = pulls_q;
       watched = watched_q;
       heard   = heard_q;
       silent  = silent_q;
       if (toggles) heard[place] = 1'b0;
       if (expires) silent[place] = 1'b1;
       if (silent_valid_o && silent_ready_i)
-        {watched[silent_qpn_o], silent[silent_qpn_o]} = '0;
+        {watched[silent_qpn_o], silent[silent_qpn_o], pulls[silent_qpn_o]} = '0;
       if (acked_i) {heard[acked_qpn_i], silent[acked_qpn_i]} = 2'b10;
-      if (acked_i && acked_none_i) watched[acked_qpn_i] = 1'b0;
+      // What was stored to windows may be acknowledged behind the begin of a PULL.
+      if (acked_i && acked_none_i && !pulls_q[acked_qpn_i]) watched[acked_qpn_i] = 1'b0;
+      if (acked_i && acked_error_i) {watched[acked_qpn_i], pulls[acked_qpn_i]} = '0;
       if (answered_i) {heard[answered_qpn_i], silent[answered_qpn_i]} = 2'b10;
-      if (answered_i && answered_none_i) watched[answered_qpn_i] = 1'b0;
+      if (answered_i && answered_none_i)
+        {watched[answered_qpn_i], pulls[answered_qpn_i]} = '0;
       if (begin_q && !watched[begin_qpn_q])
         {watched[begin_qpn_q], heard[begin_qpn_q], silent[begin_qpn_q]} = 3'b110;
+      if (begin_q && begin_pull_q) pulls[begin_qpn_q] = 1'b1;
       for (int i = 0; i < 3; i++)
-        if (failed_i[i]) {watched[failed_qpn_i[i]], silent[failed_qpn_i[i]]} = '0;
+        if (failed_i[i])
+          {watched[failed_qpn_i[i]], silent[failed_qpn_i[i]], pulls[failed_qpn_i[i]]} = '0;
       if (config_we_i) begin
         watched[config_qpn_i] = config_out_i && timeout_i != '0;
         {heard[config_qpn_i], silent[config_qpn_i]} = 2'b10;
+        pulls[config_qpn_i] = config_pulls_i;
       end
     end
   end
@@ -143,13 +154,14 @@ module retry_watch
   logic any_silent_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {watched_q, heard_q, silent_q} <= '0;
+      {watched_q, heard_q, silent_q, pulls_q} <= '0;
       ticks_o <= 1'b0;
       any_silent_q <= 1'b0;
     end else if (changes) begin
       watched_q <= watched;
       heard_q   <= heard;
       silent_q  <= silent;
+      pulls_q   <= pulls;
       ticks_o   <= watched != '0;
       any_silent_q <= silent != '0;
     end

@@ -39,23 +39,27 @@ class RetryWatch : public Bench<Vretry_watch> {
     clear_inputs();
     settle();
   }
-  void configure(unsigned qpn, unsigned timeout, unsigned retries, bool work_out = false) {
+  void configure(unsigned qpn, unsigned timeout, unsigned retries, bool work_out = false,
+                 bool pulls = false) {
     dut().config_we_i = 1;
     dut().config_qpn_i = qpn;
     dut().timeout_i = timeout;
     dut().retries_i = retries;
     dut().config_out_i = work_out;
+    dut().config_pulls_i = pulls;
     cycle();
   }
-  void begin(unsigned qpn) {
+  void begin(unsigned qpn, bool pull = false) {
     dut().begin_i = 1;
+    dut().begin_pull_i = pull;
     dut().own_qpn_i = qpn;
     cycle();
     cycle();
   }
-  void acked(unsigned qpn, bool none = false) {
+  void acked(unsigned qpn, bool none = false, bool error = false) {
     dut().acked_i = 1;
     dut().acked_none_i = none;
+    dut().acked_error_i = error;
     dut().acked_qpn_i = qpn;
     cycle();
   }
@@ -199,6 +203,50 @@ TEST_CASE("What begins with the acknowledgement of all before it, or just behind
     CHECK(watch.ticks());
     CHECK(watch.until_told(kQpn, 3 * interval(kTimeout)) != 0);
   }
+}
+
+TEST_CASE("While PULLs are under way an acknowledgement is a word, and never the last of it") {
+  for (const bool set_later : {false, true}) {
+    RetryWatch watch;
+    watch.configure(kQpn, set_later ? 0 : kTimeout, 1);
+    if (set_later) watch.configure(kQpn, kTimeout, 1, true, true);
+    if (!set_later) watch.begin(kQpn, true);
+    watch.pass(interval(kTimeout));
+    watch.acked(kQpn, true);
+    CHECK(watch.ticks());
+    CHECK(watch.until_told(kQpn, 4 * interval(kTimeout)) >= 2 * interval(kTimeout) - kTick);
+  }
+  enum { kAnswered, kFailed, kChanged, kTold };
+  for (const int over : {kAnswered, kFailed, kChanged, kTold}) {
+    RetryWatch watch;
+    watch.configure(kQpn, kTimeout, 0);
+    watch.begin(kQpn, true);
+    if (over == kAnswered) watch.answered(kQpn, true);
+    if (over == kFailed) watch.fail(kQpn, 1);
+    if (over == kChanged) watch.configure(kQpn, kTimeout, 0);
+    if (over == kTold) CHECK(watch.until_told(kQpn, 3 * interval(kTimeout)) != 0);
+    CHECK_FALSE(watch.ticks());
+    watch.begin(kQpn);
+    watch.acked(kQpn, true);
+    CHECK_FALSE(watch.ticks());
+  }
+}
+
+TEST_CASE("Whatever has begun in ERROR, a PULL too, is watched no more when something of it ends") {
+  RetryWatch watch;
+  watch.configure(5, 8, 2);
+  for (const bool pull : {false, true}) {
+    INFO("pull: " << pull);
+    watch.fail(5, 0);
+    watch.begin(5, pull);
+    REQUIRE(watch.ticks());
+    watch.acked(5, false, true);
+    CHECK_FALSE(watch.ticks());
+  }
+  // And what begins in a later life is the last of its work when it is acknowledged.
+  watch.begin(5);
+  watch.acked(5, true);
+  CHECK_FALSE(watch.ticks());
 }
 
 TEST_CASE("A change by the driver counts from then on, and as a word") {

@@ -186,7 +186,8 @@ module completer
   assign caught_up = $signed(queues.ended.count - qp.row.sq.issued) >= 0;
   assign in_error = known && qp.row.status.state == QP_STATE_ERROR;
   assign queues.heard = state_q == StJudge && (heard || in_error);
-  assign queues.heard_none = in_error || (caught_up && (qp.row.sq.progress == '0 || qp.row.status.rnr));
+  assign queues.heard_none = caught_up && (qp.row.sq.progress == '0 || qp.row.status.rnr);
+  assign queues.heard_error = in_error;
 
   // ---- The completion queue in hand
   cq_config_t cq;

@@ -235,7 +235,7 @@ module segment_build
       submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
       submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
       submit_o.tag.opcode = op_i.posted ? wqe_i.opcode : WQE_OPCODE_PUSH;
-      if (asks) submit_o.tag.opcode = WQE_OPCODE_PULL;
+      if (asks || introduces) submit_o.tag.opcode = WQE_OPCODE_PULL;
       if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
       else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
       else if (introduces && !segment_i.wants) submit_o.tag.kind = TX_KIND_INTRODUCTION;
