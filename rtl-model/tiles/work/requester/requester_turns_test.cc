@@ -225,6 +225,27 @@ TEST_CASE(
   CHECK(qp.sq.consumer == 4);
 }
 
+TEST_CASE(
+    "Who was withdrawn is flushed also if the responder writes behind that what it read before") {
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = sending_qp(3, 1);
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.sq.issued = 13;
+  qp.ended = {11, 1, 0};
+  qp.ended.withdrawn = true;
+  requester.turn(kQpn);
+  REQUIRE(qp.sq.withdrawn);
+  qp.status.told = true;
+  qp.status.rnr = qp.status.exact = true;
+  requester.turn(kQpn);
+  CHECK_FALSE(qp.status.rnr);
+  CHECK(qp.sq.consumer == 1);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 3);
+  CHECK(qp.sq.consumer == 4);
+}
+
 TEST_CASE("Beside PULLs nothing else is withdrawn: the send queue stays where it is") {
   Requester requester;
   fill_ring(requester);

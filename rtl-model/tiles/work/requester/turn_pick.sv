@@ -59,8 +59,9 @@ module turn_pick
   always_comb begin
     goes_back = qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
         (qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
-    // What it has sent counts no more: it waits for no end.
-    if (qp_i.ended.withdrawn && qp_i.status.state == QP_STATE_ERROR) goes_back = !qp_i.sq.withdrawn;
+    // What it has sent counts no more: it waits for no end. The responder may have written what it read before.
+    if (qp_i.ended.withdrawn && qp_i.status.state == QP_STATE_ERROR)
+      goes_back = !qp_i.sq.withdrawn || qp_i.status.rnr;
     if (!qp_i.cfg.valid) goes_back = 1'b0;
   end
 
