@@ -19,6 +19,7 @@ rtl-model/core/interfaces/firmware_path_if.sv
 rtl-model/core/interfaces/firmware_queues_if.sv
 rtl-model/core/interfaces/firmware_send_if.sv
 rtl-model/core/interfaces/host_event_if.sv
+rtl-model/core/interfaces/life_change_if.sv
 rtl-model/core/interfaces/port_arrival_if.sv
 rtl-model/core/interfaces/post_if.sv
 rtl-model/core/interfaces/refusal_if.sv

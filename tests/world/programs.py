@@ -98,6 +98,11 @@ PROGRAMS = (
     Program("exrnic-push", "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,4096,1048576 --ops 8",
             (r'"size":1048576,.*"verified":8,',), 180),
     Program("exrnic-guest-test", "exrnic-guest-test --node {node} --oob /dev/ttyS1 --deaths 8", (), 180),
+    # Programs that lose what they stand on.
+    *(Program(f"perftest and MPI: {end}",
+              (f"sh /opt/world/sudden_ends.sh {end} {{node}}", "sh /opt/world/sudden_ends.sh peer {node}"),
+              ("^what ends suddenly is over$",), 240, 3)
+      for end in ("kill", "unload", "remove")),
     # The last: it kills the device, and binds it anew.
     Program("exrnic-kmod-test", "exrnic-kmod-test -l 3 -t 10000 verbs:", (r"^# 4 passed, 0 failed",), 180),
 )

@@ -115,6 +115,12 @@ module wire_tile
   assign restart_o = peer.restart_valid && peer.restart_ready;
   assign restart_node_o = peer.restart_node;
 
+  life_change_if change ();
+  assign change.goes_back = requester.goes_back;
+  assign change.begins = command.qp_we && command.qp_clear;
+  assign change.qpn = requester.goes_back ? requester.goes_back_qpn : command.qpn;
+  assign change.generation = requester.goes_back ? requester.goes_back_generation : command.qp_config.generation;
+
   // Of both nothing leaves any more.
   logic drop_ready;
   tx_tag_t drop;
@@ -160,12 +166,7 @@ module wire_tile
       .drop_valid_i(window.drop_valid || requester.withdraw_valid),
       .drop_ready_o(drop_ready),
       .drop_i(drop),
-      .goes_back_i(requester.goes_back),
-      .begins_i(command.qp_we && command.qp_clear),
-      .change_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
-      .change_generation_i(
-          requester.goes_back ? requester.goes_back_generation : command.qp_config.generation
-      ),
+      .change,
       .peer,
       .refusal_i(refusal.what),
       .credit,

@@ -119,6 +119,8 @@ module efe_loop
   /* verilator lint_off UNUSEDSIGNAL */  // nothing is dropped
   logic drop_ready;
   /* verilator lint_on UNUSEDSIGNAL */
+  life_change_if change ();  // nor does a life begin
+  assign {change.goes_back, change.begins, change.qpn, change.generation} = '0;
   efe_tx u_tx (
     .clk_i,
     .rst_ni,
@@ -150,10 +152,7 @@ module efe_loop
     .drop_valid_i        (1'b0),
     .drop_ready_o        (drop_ready),
     .drop_i              ('0),
-    .goes_back_i         (1'b0),
-    .begins_i            (1'b0),
-    .change_qpn_i        ('0),
-    .change_generation_i ('0),
+    .change              (change),
     .refusal_i           (refused),
     .tx_valid_o,
     .tx_ready_i,

@@ -42,10 +42,7 @@ module efe_tx
   input  logic           drop_valid_i,  // what should have been submitted was dropped
   output logic           drop_ready_o,
   input  tx_tag_t        drop_i,
-  input  logic           goes_back_i,   // this queue pair sends again what is lost, in this life;
-  input  logic           begins_i,      // or this life of it begins
-  input  qpn_t           change_qpn_i,
-  input  generation_t    change_generation_i,
+  life_change_if.user    change,
 
   efe_peer_if.tx         peer,
   input  refusal_t       refusal_i,
@@ -361,10 +358,7 @@ module efe_tx
   tx_streams u_streams (
     .clk_i,
     .rst_ni,
-    .goes_back_i,
-    .begins_i,
-    .change_qpn_i,
-    .change_generation_i,
+    .change,
     .look_i      (desc.tag),
     .broken_o    (broken),
     .lost_i      (lost),

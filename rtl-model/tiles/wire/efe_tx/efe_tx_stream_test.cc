@@ -44,14 +44,14 @@ void change(EfeTx& tx, uint16_t qpn, uint16_t generation) {
   tx.dut().change_qpn_i = qpn;
   tx.dut().change_generation_i = generation;
   tx.cycle();
-  tx.dut().goes_back_i = tx.dut().begins_i = 0;
+  tx.dut().change_goes_back_i = tx.dut().change_begins_i = 0;
 }
 void goes_back(EfeTx& tx, uint16_t qpn, uint16_t generation) {
-  tx.dut().goes_back_i = 1;
+  tx.dut().change_goes_back_i = 1;
   change(tx, qpn, generation);
 }
 void begins(EfeTx& tx, uint16_t qpn, uint16_t generation) {
-  tx.dut().begins_i = 1;
+  tx.dut().change_begins_i = 1;
   change(tx, qpn, generation);
 }
 

@@ -11,10 +11,7 @@ module tx_streams
   input  logic    clk_i,
   input  logic    rst_ni,
 
-  input  logic    goes_back_i,   // this queue pair sends again what is lost, in this life;
-  input  logic    begins_i,      // or this life of it begins
-  input  qpn_t    change_qpn_i,
-  input  generation_t change_generation_i,
+  life_change_if.user change,
 
   /* verilator lint_off UNUSEDSIGNAL */  // whose it is counts
   input  tx_tag_t look_i,
@@ -35,7 +32,7 @@ module tx_streams
   generation_t life, broken_life, look_life, drop_life, change_life, ahead, look_ahead;
 
   assign drop_ready_o = !lost_i;
-  assign change_place = place_t'(change_qpn_i);
+  assign change_place = place_t'(change.qpn);
   assign look_place   = place_t'(look_i.qpn);
   assign drop_place   = place_t'(drop_i.qpn);
   assign place        = lost_i ? look_place : drop_place;
@@ -49,8 +46,8 @@ module tx_streams
   assign broken_o     = broken_q[look_place] && look_i.generation != '0 &&
                         ($signed(look_ahead) < 0 || (look_ahead == '0 && !before_q[look_place]));
   // Before the count of lives comes round. Nothing waits for so long.
-  assign ahead        = change_generation_i - change_life;
-  assign forgets      = begins_i && ahead >> ($bits(generation_t) - 2) != '0;
+  assign ahead        = change.generation - change_life;
+  assign forgets      = change.begins && ahead >> ($bits(generation_t) - 2) != '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -58,7 +55,7 @@ module tx_streams
       before_q <= '0;
     end else begin
       if (forgets) broken_q[change_place] <= 1'b0;
-      if (goes_back_i && ahead == '0) before_q[change_place] <= 1'b1;
+      if (change.goes_back && ahead == '0) before_q[change_place] <= 1'b1;
       if (breaks) {broken_q[place], before_q[place]} <= 2'b10;
     end
   end

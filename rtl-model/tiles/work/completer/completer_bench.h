@@ -173,7 +173,8 @@ class Completer : public Bench<Vcompleter> {
       qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
     if (dut().queues_ended_we_o)
       qps[dut().qp_index_o].ended = unpack<QpEnded>(dut().queues_ended_o);
-    if (dut().queues_heard_o) heard.push_back(dut().queues_heard_none_o || dut().queues_heard_error_o);
+    if (dut().queues_heard_o)
+      heard.push_back(dut().queues_heard_none_o || dut().queues_heard_error_o);
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_data_o);
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWriteCmd>(dut().write_data_o));
