@@ -331,7 +331,8 @@ TEST_CASE("in SQD what has begun ends when its time is over") {
   e.expect_ends(3, 1, 1);
 }
 
-TEST_CASE("the acknowledgement of a store to a window is not the last of a PULL") {
+TEST_CASE(
+    "a PULL has its time-out, whatever was stored to windows before and is acknowledged then") {
   constexpr uint8_t kTimeout = 5;
   Timed e;
   e.set(kTimeout, 0);

@@ -131,7 +131,7 @@ module retry_watch
       if (silent_valid_o && silent_ready_i)
         {watched[silent_qpn_o], silent[silent_qpn_o], pulls[silent_qpn_o]} = '0;
       if (acked_i) {heard[acked_qpn_i], silent[acked_qpn_i]} = 2'b10;
-      // What was stored to windows may be acknowledged behind the begin of a PULL.
+      // The completer counts no PULLs.
       if (acked_i && acked_none_i && !pulls_q[acked_qpn_i]) watched[acked_qpn_i] = 1'b0;
       if (acked_i && acked_error_i) {watched[acked_qpn_i], pulls[acked_qpn_i]} = '0;
       if (answered_i) {heard[answered_qpn_i], silent[answered_qpn_i]} = 2'b10;
