@@ -1161,6 +1161,65 @@ static bool check_users(void)
 	return set_share(50);
 }
 
+static void *ask(void *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	for (;;)
+		ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+	return NULL;
+}
+
+/* Its threads are in the kernel at any time, and wait for each other there. */
+static void change_until_killed(struct ibv_device *device)
+{
+	const int few = IBV_ACCESS_LOCAL_WRITE;
+	const int all = few | IBV_ACCESS_REMOTE_WRITE;
+	static char bytes[BYTES];
+	pthread_t thread;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	int i;
+
+	context = ibv_open_device(device);
+	pd = context ? ibv_alloc_pd(context) : NULL;
+	cq = pd ? ibv_create_cq(context, 8, NULL, NULL, 0) : NULL;
+	qp = cq ? make_qp(cq, IBV_QPT_RC) : NULL;
+	mr = qp ? ibv_reg_mr(pd, bytes, sizeof(bytes), all) : NULL;
+	for (i = 0; mr && i < 3; i++)
+		pthread_create(&thread, NULL, ask, qp);
+	for (i = 0; mr; i++)
+		if (ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				 i % 2 ? few : all))
+			break;
+	_exit(1);
+}
+
+static bool check_killed_in_change(void)
+{
+	const int rounds = 20;
+	struct ibv_pd *other;
+	int i, status;
+	pid_t child;
+
+	for (i = 0; i < rounds; i++) {
+		fflush(stdout);
+		child = fork();
+		HOLDS(child >= 0);
+		if (!child)
+			change_until_killed(context->device);
+		usleep(30000 + i * 397);
+		kill(child, SIGKILL);
+		HOLDS(waitpid(child, &status, 0) == child);
+		HOLDS(WIFSIGNALED(status));
+		other = ibv_alloc_pd(context);
+		HOLDS(other && !ibv_dealloc_pd(other));
+	}
+	return true;
+}
+
 static const struct {
 	const char *what;
 	bool (*run)(void);
@@ -1193,6 +1252,8 @@ static const struct {
 	{ "a queue that is resized loses no completion", check_resize },
 	{ "one user leaves what the device has few of to others, and all when it is killed",
 	  check_users },
+	{ "a process that is killed while it changes a region harms no other",
+	  check_killed_in_change },
 	{ "threads do not disturb each other", check_threads },
 };
 
