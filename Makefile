@@ -24,7 +24,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
+  install-provider install-unknown gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -158,7 +158,8 @@ provider: setup ## The provider of rdma-core, for the libibverbs of Debian 12 an
 PREFIX ?= /usr/local
 PARTS ?= library
 INSTALLABLE := library driver dkms provider
-install: $(addprefix install-,$(PARTS)) ## To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
+UNKNOWN_PARTS = $(filter-out $(INSTALLABLE),$(PARTS))
+install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
 
 install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
@@ -172,8 +173,8 @@ install-dkms: host
 install-provider: provider
 	@tools/install_provider.sh "$(DESTDIR)" $(PREFIX)
 
-install-%:
-	@echo "PARTS: there is no '$*'; there are: $(INSTALLABLE)" >&2; exit 1
+install-unknown:
+	@echo "PARTS: there is no '$(UNKNOWN_PARTS)'; there are: $(INSTALLABLE)" >&2; exit 1
 
 # An hour and more when all is fetched and built.
 kmod-matrix: host ## The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests, with their programs

@@ -13,8 +13,10 @@ cd "$(dirname "$0")/.."
 BUILT=build/provider
 destdir=$1 prefix=$2
 [[ $prefix == /* ]] || die "PREFIX=$prefix: it has to begin with /"
-library=$(cd "$BUILT" 2>/dev/null && echo libexrnic-rdmav*.so)
-[[ -f $BUILT/$library ]] || die "there is no provider in $BUILT: make provider"
+libraries=("$BUILT"/libexrnic-rdmav*.so)
+[[ -f ${libraries[0]} ]] || die "there is no provider in $BUILT: make provider"
+((${#libraries[@]} == 1)) || die "there is more than one provider in $BUILT; remove all but one: ${libraries[*]}"
+library=$(basename "${libraries[0]}")
 
 folder=$prefix/lib/$(gcc -print-multiarch)/libibverbs
 install -D -m 644 "$BUILT/$library" "$destdir$folder/$library"

@@ -17,8 +17,10 @@ else
 fi
 
 out=$(mkdir -p "$1" && realpath "$1")
-# Nothing that is not ours any more.
-find "$out" -type l -delete
+# What was linked before and is no part any more; nothing else of a folder that the user has named.
+for part in kmod rtl-model libverbs-lite; do
+  [[ ! -d $out/$part ]] || find "$out/$part" -type l -lname "$PWD/*" -delete
+done
 for part in "${PARTS[@]}"; do
   mkdir -p "$out/${part%/*}"
   cp -rf "${how[@]}" "$PWD/$part" "$out/${part%/*}"

@@ -7,6 +7,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -64,6 +65,14 @@ class MakeInitramfs(unittest.TestCase):
         first = make_initramfs.build(busybox, [module], [one, two])
         os.utime(one, (1, 1))
         self.assertEqual(make_initramfs.build(busybox, [module], [two, one]), first)
+
+    def test_without_a_module_there_is_no_image_and_a_line_that_names_the_folder(self):
+        output = self.scratch / "image"
+        done = subprocess.run([sys.executable, make_initramfs.__file__, "--output", output, "--modules", self.scratch],
+                              capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"no kernel module in {self.scratch}", done.stderr)
+        self.assertFalse(output.exists())
 
     def test_an_unchanged_image_is_not_written_again(self):
         image = self.scratch / "image"
