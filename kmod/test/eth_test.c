@@ -294,9 +294,9 @@ static void others_in_the_kernel_find_it(void)
 }
 
 const struct test eth_tests[] = {
-	{ "an Ethernet interface gives back all it takes", it_gives_back_all_it_takes, 0 },
 	{ "an Ethernet interface goes with its module while it is up",
 	  it_goes_with_its_module_while_it_is_up, 0 },
+	{ "an Ethernet interface gives back all it takes", it_gives_back_all_it_takes, 0 },
 	{ "an Ethernet interface's MTU has bounds", its_mtu_has_bounds, 0 },
 	{ "what an Ethernet interface sends is counted", what_it_sends_is_counted, 0 },
 	{ "an Ethernet interface without room for broadcasts stays down",

@@ -35,6 +35,7 @@ constexpr size_t kPiece = size_t{64} * 1024;
 // No multiple of any piece or segment: bytes that are lost, doubled or elsewhere are others.
 constexpr size_t kPeriod = 1000003;
 constexpr auto kPatience = std::chrono::seconds(30);
+constexpr int kEndSeconds = 10;
 
 struct Arguments {
   bool listen = false;
@@ -179,7 +180,10 @@ void exchange(int fd, uint64_t count) {
     throw;
   }
   if (failure) std::rethrow_exception(failure);
-  // Until the other end has all, too.
+  // Until the other end has all, too: its guest may go as soon as this ends, and so may this one.
+  // close() waits until the other end has heard of the end, over a line that loses that, too.
+  const linger patience{.l_onoff = 1, .l_linger = kEndSeconds};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &patience, sizeof(patience));
   ::shutdown(fd, SHUT_WR);
   std::array<uint8_t, 1> none{};
   if (::recv(fd, none.data(), none.size(), 0) < 0) fail("the other end");
