@@ -10,6 +10,10 @@
  *   step log2 p + 1   node i      ->  node p + i
  *
  * What a node has sent in a round it keeps until the round after the next: who misses a part asks.
+ *
+ * A part carries the life (incarnation) of its sender's channel, and that of the receiver's which
+ * the sender knows. It counts if the latter is the present one; else its sender is asked for it,
+ * and so hears of the life. What is heard of a node comes in the order of its lives.
  */
 #include "app/reduce.h"
 
@@ -24,6 +28,7 @@ struct round {
   uint8_t ended;
   uint8_t step;        /* the one it is at */
   uint16_t sent, have; /* a bit for each step */
+  uint16_t denied;     /* parts that a later life of their receiver does not get */
   uint32_t number;
   enum exrnic_channel_operation operation;
   struct work* work; /* begun and not ended: this node's */
@@ -41,6 +46,7 @@ struct group {
   uint32_t age;
   uint16_t send, wait; /* steps in which this node sends, or waits */
   uint16_t peer[EXRNIC_CHANNEL_STEPS];
+  uint32_t life[EXRNIC_CHANNEL_STEPS]; /* of the peer's channel; 0: none is known */
   struct round rounds[2];
 };
 
@@ -115,7 +121,7 @@ static struct round* round_of(struct group* group, uint32_t number, int own) {
   round->number = number;
   round->begun = round->ended = 0;
   round->step = 0;
-  round->sent = round->have = 0;
+  round->sent = round->have = round->denied = 0;
   return round;
 }
 
@@ -163,7 +169,10 @@ static void plan(struct group* group, const uint32_t* set) {
   last = exchanges + 1;
   group->steps = (uint8_t)(last + 1);
   group->send = group->wait = 0;
-  for (i = 0; i < EXRNIC_CHANNEL_STEPS; i++) group->peer[i] = NOBODY;
+  for (i = 0; i < EXRNIC_CHANNEL_STEPS; i++) {
+    group->peer[i] = NOBODY;
+    group->life[i] = 0;
+  }
   if (rank >= power) {
     group->peer[0] = group->peer[last] = member(set, rank - power);
     group->send = 1;
@@ -203,17 +212,57 @@ static uint64_t combine(enum exrnic_channel_operation operation, uint64_t a, uin
   }
 }
 
-static enum exrnic_fw_direct_status say(const struct group* group, const struct round* round,
-                                        uint32_t step, enum exrnic_fw_message_kind kind) {
+static enum exrnic_fw_direct_status say_part(const struct channel* channel,
+                                             const struct group* group, const struct round* round,
+                                             uint32_t step) {
+  const uint32_t data[MESSAGE_DATA_WORDS] = {group->life[step]};
   const struct message_words words = {
-      .head = message_head(kind, group->channel, group->number),
+      .head = message_head(EXRNIC_FW_MESSAGE_KIND_PART, channel->number, group->number),
       .id = round->number,
+      .incarnation = channel->at.incarnation,
       .argument = step << 8 | (uint32_t)round->operation,
       .high = (uint32_t)(round->mine[step] >> 32),
       .low = (uint32_t)round->mine[step],
+      .data = data,
   };
 
   return send_message(group->peer[step], &words);
+}
+
+static void ask(const struct channel* channel, uint32_t node, uint32_t group, uint32_t round,
+                uint32_t step) {
+  const struct message_words words = {
+      .head = message_head(EXRNIC_FW_MESSAGE_KIND_ASK, channel->number, group),
+      .id = round,
+      .incarnation = channel->at.incarnation,
+      .argument = step << 8,
+  };
+
+  send_message(node, &words);
+}
+
+/*
+ * A node of the group says of which life it is. Of a round that took a part of an earlier one the
+ * later one gets none; where that part was not used yet, it counts no more.
+ */
+static void meet(struct group* group, uint32_t node, uint32_t life) {
+  uint32_t step, i, bits = 0, known = life;
+
+  for (step = 0; step < group->steps; step++) {
+    if (group->peer[step] != node) continue;
+    bits |= 1u << step;
+    known = group->life[step];
+    group->life[step] = life;
+  }
+  if (known == life || known == 0) return;
+  for (i = 0; i < 2; i++) {
+    struct round* round = &group->rounds[i];
+
+    if (round->ended || (bits & group->wait & ((1u << round->step) - 1)) != 0)
+      round->denied |= (uint16_t)bits;
+    else
+      round->have &= (uint16_t)~bits;
+  }
 }
 
 /* As far as it goes. Where there is no room, it is tried again. */
@@ -227,7 +276,8 @@ static enum progress advance(struct channel* channel, struct group* group, struc
       enum exrnic_fw_direct_status status;
 
       round->mine[step] = round->value;
-      status = say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART);
+      status =
+          round->denied & bit ? EXRNIC_FW_DIRECT_STATUS_OK : say_part(channel, group, round, step);
       if (status == EXRNIC_FW_DIRECT_STATUS_REFUSED) return PROGRESS_FAILS;
       if (status != EXRNIC_FW_DIRECT_STATUS_OK) {
         channel->starved = 1;
@@ -328,7 +378,8 @@ void reduce_go_on(struct channel* channel, struct work* work, uint32_t now) {
 
   if (round == 0) return;
   if (!go_round(channel, work, group, round) && is_due(now, work->retry_at)) {
-    if (group->wait & 1u << round->step) say(group, round, round->step, EXRNIC_FW_MESSAGE_KIND_ASK);
+    if (group->wait & 1u << round->step)
+      ask(channel, group->peer[round->step], group->number, round->number, round->step);
     work->retry_at = now + work->retry_ns;
     if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
   }
@@ -351,14 +402,23 @@ static uint32_t step_of(uint32_t argument) {
 void reduce_part(struct channel* channel, uint32_t node) {
   const uint32_t number = message_word_of(MESSAGE_HEAD) & 0xffff;
   const uint32_t step = step_of(message_word_of(MESSAGE_ARGUMENT));
+  const uint32_t id = message_word_of(MESSAGE_ID);
   struct group* group = group_of(channel->number, number);
   struct round* round;
 
   if (step == EXRNIC_CHANNEL_STEPS) return;
+  if (group != 0 && group->joined) {
+    if (group->peer[step] != node) return;
+    meet(group, node, message_word_of(MESSAGE_INCARNATION));
+  }
+  if (message_data(0) != channel->at.incarnation) {
+    ask(channel, node, number, id, step);
+    return;
+  }
   if (group == 0) group = group_new(channel->number, number, 0);
-  if (group == 0 || (group->joined && group->peer[step] != node)) return;
-  round = round_of(group, message_word_of(MESSAGE_ID), 0);
-  if (round == 0 || (round->have & 1u << step && round->from[step] == node)) return;
+  if (group == 0) return;
+  round = round_of(group, id, 0);
+  if (round == 0) return;
   round->have |= (uint16_t)(1u << step);
   round->from[step] = (uint8_t)node;
   round->got[step] = (uint64_t)message_word_of(MESSAGE_HIGH) << 32 | message_word_of(MESSAGE_LOW);
@@ -377,7 +437,9 @@ void reduce_ask(struct channel* channel, const struct message* message) {
   if (step == EXRNIC_CHANNEL_STEPS || group == 0 || !group->joined ||
       group->peer[step] != message->node)
     return;
+  meet(group, message->node, message->words[MESSAGE_INCARNATION]);
   round = &group->rounds[message->words[MESSAGE_ID] & 1];
-  if (round->valid && round->number == message->words[MESSAGE_ID] && round->sent & 1u << step)
-    say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART);
+  if (round->valid && round->number == message->words[MESSAGE_ID] &&
+      round->sent & ~round->denied & 1u << step)
+    say_part(channel, group, round, step);
 }

@@ -970,9 +970,18 @@ void reduce(Node& node, uint32_t id, uint32_t set, uint32_t round, uint32_t valu
                  round, 0});
   node.ring(0, id + 1);
 }
+// Of that life of its sender's channel, which knows that of ours.
 void hear_part(Node& node, uint32_t round, uint32_t step, uint32_t value, uint32_t from,
-               enum exrnic_fw_message_kind kind = EXRNIC_FW_MESSAGE_KIND_PART) {
-  node.hear(kind, {round, 0, step << 8, 0, value}, kGroup, from);
+               enum exrnic_fw_message_kind kind = EXRNIC_FW_MESSAGE_KIND_PART,
+               uint32_t life = kPeerIncarnation, uint32_t known = kIncarnation) {
+  node.hear(kind, {round, life, step << 8, 0, value, known}, kGroup, from);
+}
+// Parts and questions that have left for the peer since the last time.
+std::vector<Direct> left_to_peer(Node& node, uint32_t kind) {
+  const std::vector<Direct> found = node.left(kind);
+  for (const Direct& message : found) CHECK(message[EXRNIC_FW_SEND_WORD_NODE] == kPeer);
+  node.commands.clear();
+  return found;
 }
 
 TEST_CASE("two nodes exchange their values, and each has the sum") {
@@ -1091,7 +1100,7 @@ TEST_CASE(
   CHECK(node.events() == 2);
   CHECK((node.event(1, 8) & 0xff) == EXRNIC_CHANNEL_EVENT_KIND_FAILURE);
   for (uint32_t group = 20; group < 40; ++group)
-    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, group);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1, kIncarnation}, group);
   reduce(node, 2, 0b010, 0, 8);  // over itself alone
   REQUIRE(node.events() == 3);
   CHECK(node.event(2, 12) == 8);
@@ -1103,7 +1112,7 @@ TEST_CASE("groups that only others have named displace none of our own, nor its 
   hear_part(node, 0, 1, 7, 2);
   REQUIRE(node.events() == 1);
   for (uint32_t group = 20; group < 40; ++group)
-    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, group, kHostile);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1, kIncarnation}, group, kHostile);
   for (uint32_t id = 1; id < 4; ++id)  // groups of our own find a place all the same
     node.work(id, {EXRNIC_CHANNEL_OPCODE_REDUCE | (kGroup + id) << 16, 0, kSet, 0, 1, 0, 0, 0});
   node.region[kBase + kSet] = 0b010;
@@ -1151,12 +1160,94 @@ TEST_CASE("a node that was of a group before, in the same place, says nothing in
     node.region[kBase + kWork + 64 * (id % 16) + 4] = id;
     node.ring(id, id + 1);
     if (id < 9) continue;
-    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, 40 + id, 2);
-    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {2, 0, 3 << 8, 0, 1}, 40 + id, 5);  // another round
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1, kIncarnation}, 40 + id, 2);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {2, 0, 3 << 8, 0, 1, kIncarnation}, 40 + id, 5);
     node.commands.clear();
     node.hear(EXRNIC_FW_MESSAGE_KIND_ASK, {0, 0, 1 << 8, 0, 0}, 40 + id, 2);
     CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
   }
+}
+
+TEST_CASE("a part of who does not know our life counts for nothing, and its sender is asked") {
+  for (const uint32_t known : {0u, kIncarnation - 1}) {
+    Node node;
+    const auto hear_from_before = [&] {
+      hear_part(node, 0, 1, 7, kPeer, EXRNIC_FW_MESSAGE_KIND_PART, kPeerIncarnation, known);
+      const auto asks = left_to_peer(node, EXRNIC_FW_MESSAGE_KIND_ASK);
+      REQUIRE(asks.size() == 1);
+      CHECK(asks[0][MESSAGE_INCARNATION] == kIncarnation);
+      CHECK(asks[0][MESSAGE_ID] == 0);
+      CHECK(asks[0][MESSAGE_ARGUMENT] == 1 << 8);
+      CHECK(node.events() == 0);
+    };
+    hear_from_before();  // before our work
+    reduce(node, 0, 0b110, 0, 10);
+    const auto parts = left_to_peer(node, EXRNIC_FW_MESSAGE_KIND_PART);
+    REQUIRE(parts.size() == 1);
+    CHECK(parts[0][MESSAGE_INCARNATION] == kIncarnation);
+    CHECK(parts[0][MESSAGE_DATA] == 0);
+    hear_from_before();  // and behind it
+    hear_part(node, 0, 1, 0, kPeer, EXRNIC_FW_MESSAGE_KIND_ASK);
+    const auto again = left_to_peer(node, EXRNIC_FW_MESSAGE_KIND_PART);
+    REQUIRE(again.size() == 1);
+    CHECK(again[0][MESSAGE_DATA] == kPeerIncarnation);
+    hear_part(node, 0, 1, 7, kPeer);
+    REQUIRE(node.events() == 1);
+    CHECK(node.event(0, 12) == 17);
+  }
+}
+
+TEST_CASE("a part of a node's earlier life counts no more when the later one is heard of") {
+  constexpr uint32_t kLater = kPeerIncarnation + 1;
+  for (const bool by_ask : {false, true}) {
+    Node node;
+    reduce(node, 0, 0b110, 0, 10);
+    hear_part(node, 1, 1, 7, kPeer);  // of the round behind
+    hear_part(node, 0, 1, 7, kPeer);
+    REQUIRE(node.events() == 1);
+    node.commands.clear();
+    if (by_ask)
+      hear_part(node, 1, 1, 0, kPeer, EXRNIC_FW_MESSAGE_KIND_ASK, kLater);
+    else
+      hear_part(node, 1, 1, 9, kPeer, EXRNIC_FW_MESSAGE_KIND_PART, kLater, 0);
+    CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ASK).size() == !by_ask);
+    reduce(node, 1, 0b110, 1, 20);
+    CHECK(node.events() == 1);
+    CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).back()[MESSAGE_DATA] == kLater);
+    hear_part(node, 1, 1, 9, kPeer, EXRNIC_FW_MESSAGE_KIND_PART, kLater);
+    REQUIRE(node.events() == 2);
+    CHECK(node.event(1, 12) == 29);
+  }
+}
+
+TEST_CASE("who took a part of a node's earlier life gives the later one none of that round") {
+  constexpr uint32_t kLater = kPeerIncarnation + 1;
+  Node node;  // is the second of 0, 1, 2, 3: exchanges with 0, then with 3
+  reduce(node, 0, 0b1111, 0, 10);
+  hear_part(node, 0, 1, 7, 0);
+  node.commands.clear();
+  const auto parts_for_later = [&] {
+    node.commands.clear();
+    hear_part(node, 0, 1, 0, 0, EXRNIC_FW_MESSAGE_KIND_ASK, kLater);
+    return node.left(EXRNIC_FW_MESSAGE_KIND_PART).size();
+  };
+  hear_part(node, 0, 1, 0, 0, EXRNIC_FW_MESSAGE_KIND_ASK);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+  CHECK(parts_for_later() == 0);
+  hear_part(node, 0, 2, 100, 3);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 12) == 117);
+  CHECK(parts_for_later() == 0);
+  Node first;  // of 0, 1, 2 the first, which gives the third the result
+  first.registers[EXRNIC_REG_DEV_NODE] = 0 << 16 | 1024;
+  reduce(first, 0, 0b111, 0, 10);
+  hear_part(first, 0, 0, 5, 2);
+  hear_part(first, 0, 0, 0, 2, EXRNIC_FW_MESSAGE_KIND_PART, kLater, 0);
+  first.commands.clear();
+  hear_part(first, 0, 1, 7, 1);
+  REQUIRE(first.events() == 1);
+  CHECK(first.event(0, 12) == 22);
+  CHECK(first.left(EXRNIC_FW_MESSAGE_KIND_PART).empty());
 }
 
 }  // namespace

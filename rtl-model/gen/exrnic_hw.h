@@ -250,7 +250,7 @@ static inline void exrnic_fw_message_set_attempt(uint8_t *p, uint64_t v) { exrni
 // Id of the work; PART, ASK: round
 static inline uint64_t exrnic_fw_message_id(const uint8_t *p) { return exrnic_get_bits(p, 32, 32); }
 static inline void exrnic_fw_message_set_id(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 32, v); }
-// Of the sending channel: also in GRANT and ACK
+// Of the sending channel: also in GRANT and ACK, of the SEND that they answer
 static inline uint64_t exrnic_fw_message_incarnation(const uint8_t *p) { return exrnic_get_bits(p, 64, 32); }
 static inline void exrnic_fw_message_set_incarnation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 32, v); }
 // SEND: length, with bit 31: none before it is under way to that node. GRANT: name of the grant, for the bytes. ACK: status. PART, ASK: step << 8 | operation
@@ -262,7 +262,7 @@ static inline void exrnic_fw_message_set_to_high(uint8_t *p, uint64_t v) { exrni
 // GRANT, PART: low half
 static inline uint64_t exrnic_fw_message_to_low(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
 static inline void exrnic_fw_message_set_to_low(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
-// SEND: the bytes, as little-endian words, six of them
+// SEND: the bytes, as little-endian words, six of them. PART: incarnation of the receiver's channel, as its sender knows it; 0: it does not
 static inline uint64_t exrnic_fw_message_data(const uint8_t *p) { return exrnic_get_bits(p, 192, 32); }
 static inline void exrnic_fw_message_set_data(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 32, v); }
 

@@ -138,11 +138,11 @@ package exrnic_pkg;
     logic [7:0] channel;  // Channel
     logic [15:0] attempt;  // SEND: drawn anew for each; GRANT and ACK: of the SEND that they answer. PART, ASK: group
     logic [31:0] id;  // Id of the work; PART, ASK: round
-    logic [31:0] incarnation;  // Of the sending channel: also in GRANT and ACK
+    logic [31:0] incarnation;  // Of the sending channel: also in GRANT and ACK, of the SEND that they answer
     logic [31:0] argument;  // SEND: length, with bit 31: none before it is under way to that node. GRANT: name of the grant, for the bytes. ACK: status. PART, ASK: step << 8 | operation
     logic [31:0] to_high;  // GRANT: offset. SEND: id of the message before to that node. PART: value
     logic [31:0] to_low;  // GRANT, PART: low half
-    logic [31:0] data;  // SEND: the bytes, as little-endian words, six of them
+    logic [31:0] data;  // SEND: the bytes, as little-endian words, six of them. PART: incarnation of the receiver's channel, as its sender knows it; 0: it does not
     logic [159:0] rsvd_224;  // zero
   } fw_message_t;
   localparam int unsigned FW_MESSAGE_BYTES = 48;

@@ -388,6 +388,93 @@ TEST_CASE("a reduction that somebody stays away from ends with a time-out; one o
   CHECK(nodes[0].wait().status == EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
 }
 
+// ---- Lives of a channel
+
+// Moments in an exchange of some microseconds.
+template <typename Function>
+void at_each_moment(uint64_t end_ns, uint64_t step_ns, Function function) {
+  for (uint64_t moment = 0; moment < end_ns; moment += step_ns) {
+    INFO("channel closed " << moment << " ns behind the bell");
+    function(moment);
+  }
+}
+
+TEST_CASE("a reduction whose nodes begin anew at any moment has parts of one life of each") {
+  Nodes& nodes = Nodes::three();
+  ChannelEnd &late = nodes[0], &early = nodes[1];
+  const std::vector<unsigned> both{0, 1};
+  unsigned met = 0;
+  at_each_moment(9'000, 600, [&](uint64_t moment) {
+    early.put_reduce(1, both, 0, EXRNIC_CHANNEL_OPERATION_SUM, 1000);
+    early.ring();
+    nodes.testbed.run_for(moment);
+    // The later of the two may have met the other's earlier life.
+    ChannelEnd* const order[] = {&late, &early};
+    for (const unsigned i : {0u, 1u})
+      REQUIRE(order[i ^ (moment / 600 & 1)]->open_anew({}) == EXRNIC_FW_STATUS_OK);
+    late.put_reduce(1, both, 0, EXRNIC_CHANNEL_OPERATION_SUM, 1);
+    late.ring();
+    nodes.testbed.run_for(20'000);
+    early.put_reduce(1, both, 0, EXRNIC_CHANNEL_OPERATION_SUM, 5, 200);
+    early.ring();
+    const uint64_t sum = late.wait().value;
+    const exrnic_channel_event event = early.wait();
+    if (sum == 1001) {
+      ++met;
+      CHECK(event.kind == EXRNIC_CHANNEL_EVENT_KIND_FAILURE);
+    } else {
+      CHECK(sum == 6);
+      CHECK(event.kind == EXRNIC_CHANNEL_EVENT_KIND_REDUCTION);
+      CHECK(event.value == 6);
+    }
+  });
+  CHECK(met < 15);
+}
+
+// A message of the sender's earlier life, and one of the present one: each whole, the first one at
+// most once to each life of the receiver, and before the second.
+void expect_whole(ChannelEnd& receiver, const Bytes& earlier, const Bytes& later) {
+  Bytes data;
+  receiver.wait(&data);
+  receiver.ring();
+  if (data == earlier) {
+    receiver.wait(&data);
+    receiver.ring();
+  }
+  CHECK(data == later);
+  receiver.rnic.testbed().run_for(20'000);
+  CHECK(!receiver.has_event());
+}
+
+TEST_CASE("a message whose ends begin anew at any moment comes whole, or not, and holds no slot") {
+  ChannelOptions few;
+  few.num_slots = 2;
+  Nodes& nodes = Nodes::three(few);
+  ChannelEnd &sender = nodes[1], &receiver = nodes[0];
+  uint32_t seed = 0;
+  at_each_moment(8'000, 500, [&](uint64_t moment) {
+    for (ChannelEnd* anew : {&sender, &receiver}) {
+      const Bytes earlier = pattern(8192, ++seed), later = pattern(8192, ++seed);
+      sender.put_send(0, earlier);
+      sender.ring();
+      nodes.testbed.run_for(moment);
+      REQUIRE(anew->open_anew(few) == EXRNIC_FW_STATUS_OK);
+      sender.put_send(0, later);
+      sender.ring();
+      expect_whole(receiver, earlier, later);
+      sender.wait_done(sender.posted);
+    }
+  });
+  for (int i = 0; i < 4; ++i) {
+    sender.put_send(0, pattern(8192, 1000 + i));
+    sender.ring();
+    Bytes data;
+    receiver.wait(&data);
+    receiver.ring();
+    CHECK(data == pattern(8192, 1000 + i));
+  }
+}
+
 // ---- Nodes that are no friends
 
 // A node without firmware, whose PUSHes to that number leave as if firmware had sent them.
