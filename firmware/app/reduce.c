@@ -215,7 +215,6 @@ static uint64_t combine(enum exrnic_channel_operation operation, uint64_t a, uin
 static enum exrnic_fw_direct_status say_part(const struct channel* channel,
                                              const struct group* group, const struct round* round,
                                              uint32_t step) {
-  const uint32_t data[MESSAGE_DATA_WORDS] = {group->life[step]};
   const struct message_words words = {
       .head = message_head(EXRNIC_FW_MESSAGE_KIND_PART, channel->number, group->number),
       .id = round->number,
@@ -223,10 +222,16 @@ static enum exrnic_fw_direct_status say_part(const struct channel* channel,
       .argument = step << 8 | (uint32_t)round->operation,
       .high = (uint32_t)(round->mine[step] >> 32),
       .low = (uint32_t)round->mine[step],
-      .data = data,
   };
+  uint32_t i;
 
-  return send_message(group->peer[step], &words);
+  direct_ready();
+  message_place(group->peer[step], &words);
+  message_word(0, group->life[step]);
+#pragma GCC unroll 8
+  for (i = 1; i < MESSAGE_DATA_WORDS; i++) message_word(i, 0);
+  message_post();
+  return direct_wait();
 }
 
 static void ask(const struct channel* channel, uint32_t node, uint32_t group, uint32_t round,
@@ -242,11 +247,11 @@ static void ask(const struct channel* channel, uint32_t node, uint32_t group, ui
 }
 
 /*
- * A node of the group says of which life it is. Of a round that took a part of an earlier one the
- * later one gets none; where that part was not used yet, it counts no more.
+ * A node of the group is of another life than it was known to be. Of a round that took a part of an
+ * earlier one the later one gets none; where that part was not used yet, it counts no more.
  */
-static void meet(struct group* group, uint32_t node, uint32_t life) {
-  uint32_t step, i, bits = 0, known = life;
+static __attribute__((noinline)) void meet(struct group* group, uint32_t node, uint32_t life) {
+  uint32_t step, i, bits = 0, known = 0;
 
   for (step = 0; step < group->steps; step++) {
     if (group->peer[step] != node) continue;
@@ -254,7 +259,7 @@ static void meet(struct group* group, uint32_t node, uint32_t life) {
     known = group->life[step];
     group->life[step] = life;
   }
-  if (known == life || known == 0) return;
+  if (known == 0) return;
   for (i = 0; i < 2; i++) {
     struct round* round = &group->rounds[i];
 
@@ -408,8 +413,10 @@ void reduce_part(struct channel* channel, uint32_t node) {
 
   if (step == EXRNIC_CHANNEL_STEPS) return;
   if (group != 0 && group->joined) {
+    const uint32_t life = message_word_of(MESSAGE_INCARNATION);
+
     if (group->peer[step] != node) return;
-    meet(group, node, message_word_of(MESSAGE_INCARNATION));
+    if (group->life[step] != life) meet(group, node, life);
   }
   if (message_data(0) != channel->at.incarnation) {
     ask(channel, node, number, id, step);
@@ -437,7 +444,8 @@ void reduce_ask(struct channel* channel, const struct message* message) {
   if (step == EXRNIC_CHANNEL_STEPS || group == 0 || !group->joined ||
       group->peer[step] != message->node)
     return;
-  meet(group, message->node, message->words[MESSAGE_INCARNATION]);
+  if (group->life[step] != message->words[MESSAGE_INCARNATION])
+    meet(group, message->node, message->words[MESSAGE_INCARNATION]);
   round = &group->rounds[message->words[MESSAGE_ID] & 1];
   if (round->valid && round->number == message->words[MESSAGE_ID] &&
       round->sent & ~round->denied & 1u << step)
