@@ -10,6 +10,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= /usr/bin/python3
 JOBS ?= $(shell nproc)
 
+CTEST = ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS) --output-junit $(CURDIR)/build/junit.xml
+
 # Where tools/setup found QEMU, KDIR, KERNEL and Catch2. Any of them can be given instead:
 #   make run QEMU=/opt/qemu/bin/qemu-system-x86_64
 ENV := . build/deps/env.sh;
@@ -23,17 +25,21 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
-.PHONY: help setup build host kmod guest guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider install-unknown gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
+.PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
+  install-provider install-unknown gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
-help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
+# By group. Durations are those of two cores, when everything is fetched and built.
+help: ## Develop | This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { split($$2, text, " [|] "); \
+	    lines[text[1]] = lines[text[1]] sprintf("  make %-17s %s\n", $$1, text[2]) } \
+	  END { count = split("Use,Test,Test longer,Measure,Develop", groups, ","); \
+	    for (i = 1; i <= count; i++) printf "%s%s\n%s", (i > 1 ? "\n" : ""), groups[i], lines[groups[i]] }' Makefile
 
-setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kernel)
+setup: ## Develop | Install or unpack what is missing (packages, QEMU, Catch2, guest kernel)
 	@tools/setup/setup.sh
 
-build: host kmod guest ## Build everything: simulator, libraries, kernel module, guest image
+build: host guest ## Develop | Build everything: simulator, libraries, tests, kernel modules, guest image
 
 # CMake cannot follow a clone that was moved: configure anew then. Nor can Ninja by itself, when files
 # come or go in the list of what Verilator reads.
@@ -48,31 +54,41 @@ host: setup
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS)
 
+# What two guests need, and no more: no test is built.
+guest-programs: setup
+	@$(ENV) $(CONFIGURE)
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-time firmware \
+	  $(notdir $(GUEST_PROGRAMS))
+
 kmod: setup
 	@$(ENV) tools/kbuild.sh build/kmod EXRNIC_TESTS=m
 
-guest: host kmod
+guest: guest-programs kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
 	  --modules build/kmod/kmod $(GUEST_CONTENTS)
 
 # A minute or two and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
 # tools/setup/world-packages.txt. SUITE: another Debian than the system's.
-guest-world: setup ## A Debian for guests, with RDMA programs, which sim/launch --world boots: make guest-world PACKAGES="..."
+guest-world: setup ## Use | A Debian for guests, with RDMA programs, which sim/launch --world boots: make guest-world PACKAGES="..." (2 min)
 	@$(ENV) tools/guest_world.sh $(PACKAGES)
 
-gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
+gen: setup ## Develop | Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py
 
-lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scripts, licences
+lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel modules, scripts, licences
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
-test: build lint guest-world provider ## Everything a change has to pass: build, lint and all tests
+test: build lint guest-world provider ## Test | Everything that a change has to pass: build, lint and all tests (15 min). JUnit: build/junit.xml
 	@tools/setup/extra.sh tshark
-	@$(ENV) ctest --test-dir build/host --output-on-failure --no-tests=error -j $(JOBS)
+	@$(ENV) $(CTEST)
+
+# Whole nodes of RTL are not run, blocks are. ctest --test-dir build/host -L rtl, or guest, has the others.
+check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: while you work (3 min)
+	@$(ENV) $(CTEST) -L quick
 
 # NAMES: only these. CORE=rtl: not on the reference model.
 world-test: CORE = ref
-world-test: build guest-world provider ## Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX"
+world-test: build guest-world provider ## Test | Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX" CORE=rtl (7 min)
 	@$(ENV) $(PYTHON) tests/world/world_test.py --core $(CORE) $(NAMES)
 
 # Seeds are consecutive; a failure names the seed that repeats it.
@@ -83,13 +99,13 @@ ACCESSES ?= 1000000
 FUZZ_SECONDS ?= 10
 SIZES ?= N_QP=256;N_CQ=128;N_SRQ=64;N_STAG=1024;N_READS=512;N_WINDOW=32;N_NODE=16
 
-sizes: setup ## Tests of whole nodes on cores with tables of other sizes: make sizes SIZES="N_QP=256;N_NODE=1024"
+sizes: setup ## Test longer | Tests of whole nodes on cores with other table sizes: make sizes SIZES="N_QP=256;N_NODE=1024"
 	@$(ENV) cmake -S . -B build/sizes -G Ninja -DEXRNIC_SIZES="$(SIZES)"
 	@$(ENV) cmake --build build/sizes -j $(JOBS) --target operations_tests reliability_tests
 	@for part in operations reliability; do \
 		ctest --test-dir build/sizes/tests/$$part --no-tests=error -j $(JOBS) --output-on-failure || exit 1; done
 
-soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
+soak: host ## Test longer | Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
 	@build/host/rtl-model/tiles/firmware/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/cores/exrnic-soak $(OPS) $(SEED)
 	@build/host/tests/cores/cores_tests "[soak]"
@@ -102,7 +118,7 @@ soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n 
 # Five random tests share the time; beside them all others of the program run once.
 MINUTES ?= 10
 DEATHS ?= 10000
-guest-soak: build ## Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n DEATHS=n SEED=s
+guest-soak: build ## Test longer | Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n DEATHS=n SEED=s
 	@$(ENV) $(PYTHON) tests/guest/guest_removal_test.py
 	@$(ENV) $(PYTHON) sim/launch --run-seconds $$(( $(DEATHS) / 5 + 120 )) --sim-argument=--core --sim-argument=ref \
 	  run "exrnic-guest-test --node {node} --oob /dev/ttyS1 --seed $(SEED) --deaths $(DEATHS) --only killed"
@@ -110,19 +126,19 @@ guest-soak: build ## Guests that lose device, link and peer, whose processes are
 	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
 
 # The verilated core as make test has it: it is linked, not built anew with sanitizers.
-sanitize: setup ## Tests under ASan and UBSan, and those with threads under TSan
+sanitize: setup ## Test longer | Tests under ASan and UBSan, and those with threads under TSan
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target \
 	  exrnic_core_model exrnic_core_256_model exrnic_core_checked_model exrnic_core_checked_256_model
 	@$(ENV) tools/sanitize.sh
 
 # All is built anew, with counters; the module for the guests is as ever.
-coverage: kmod ## Lines of C++ and of RTL that tests execute: docs/coverage.md, at least 90 % of each
+coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs/coverage.md, at least 90 % of each
 	@tools/setup/extra.sh gcovr
 	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
 
 SECONDS ?= 60
-fuzz: setup ## Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)
+fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)
 	@tools/setup/extra.sh clang libclang-rt-dev
 	@$(ENV) tools/fuzz.sh $(SECONDS) $(TARGET)
 
@@ -140,7 +156,7 @@ WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl
-demo: ## Two processes exchange data through simulated RNICs: no guest, no root, a few seconds
+demo: ## Use | Two processes exchange data through simulated RNICs: no guest, no root (seconds). CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1 CORE=ref
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-demo
@@ -148,10 +164,10 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
 # Half an hour and more: all is fetched and built there. TARGETS: what is made there, run and test.
-newcomer: ## A bare Debian, a clone, and the commands of README.md, with their times: make newcomer SUITE=bookworm|trixie|sid
+newcomer: ## Test longer | A bare Debian, a clone, and the commands of README.md, with their times: make newcomer SUITE=bookworm|trixie|sid
 	@tools/newcomer.sh "$(SUITE)" $(TARGETS)
 
-provider: setup ## The provider of rdma-core, for the libibverbs of Debian 12 and 13: build/provider
+provider: setup ## Use | The provider of rdma-core, for the libibverbs of Debian 12 and 13: build/provider
 	@$(ENV) tools/provider.sh
 
 # The modules are built for the running kernel, or that of the headers in KDIR, unless DKMS does that.
@@ -159,7 +175,7 @@ PREFIX ?= /usr/local
 PARTS ?= library
 INSTALLABLE := library driver dkms provider
 UNKNOWN_PARTS = $(filter-out $(INSTALLABLE),$(PARTS))
-install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
+install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## Use | To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
 
 install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
@@ -177,20 +193,20 @@ install-unknown:
 	@echo "PARTS: there is no '$(UNKNOWN_PARTS)'; there are: $(INSTALLABLE)" >&2; exit 1
 
 # An hour and more when all is fetched and built.
-kmod-matrix: host ## The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests, with their programs
+kmod-matrix: host ## Test longer | The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests, with their programs (1 h)
 	@tools/setup/extra.sh dkms
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" NAMES="$(NAMES)" tools/kmod_matrix.sh $(SUITES)
 
 # Builds that kernel first, in minutes; it stays in build/deps. SOAK_MS=n: of each random test. RUNS: see there.
-debug-kernel-test: host ## Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
+debug-kernel-test: host ## Test longer | Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
 	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
 
-run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1; TIME=sync: in one time)
+run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
 	@$(WAVES_PROGRAM)
 	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
 
-bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table
+bench: build ## Measure | The core in simulated time, and guests: build/bench/results.json, and a table (30 min)
 	@mkdir -p build/bench
 	@build/host/tools/bench/exrnic-bench-core --output build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
@@ -198,30 +214,30 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@$(ENV) $(PYTHON) tools/bench/sync_guests.py build/bench/results.json
 
 # Programs of others, in guests with a Debian, and Linux's Soft-RoCE beside the RNIC: added to the figures of make bench.
-bench-world: build guest-world provider ## pyverbs, perftest, MPI in guests, in wall and simulated time, as figures: build/bench/results.json
+bench-world: build guest-world provider ## Measure | pyverbs, perftest, MPI in guests, in wall and simulated time: build/bench/results.json
 	@mkdir -p build/bench
 	@$(ENV) $(PYTHON) tools/bench/world_guests.py build/bench/results.json
 
 # Of one work request without guests, and of the figures that make figures has left.
-images: ## The pictures of the documentation: docs/timeline.png, docs/figures.png
+images: ## Measure | The pictures of the documentation: docs/timeline.png, docs/figures.png
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(MAKE) demo TRACE=1
 	@$(PYTHON) tools/trace/draw.py build/run/demo/trace.json docs/timeline.png
 	@$(PYTHON) tools/figures/figures.py --results build/figures/results.json --overview docs/figures.png
 
 # RESULTS=FILE: draw from these figures of an earlier run, measure nothing.
-figures: $(if $(RESULTS),,build) ## The papers' figures beside ours: build/figures/report.html, and PNGs
+figures: $(if $(RESULTS),,build) ## Measure | The papers' figures beside ours: build/figures/report.html, and PNGs
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(ENV) $(PYTHON) tools/figures/figures.py $(if $(RESULTS),--results $(RESULTS))
 
-rtl-report: setup ## Each memory of the RTL with words, bits and ports; fails on one that no flow has
+rtl-report: setup ## Measure | Each memory of the RTL with words, bits and ports; fails on one that no flow has
 	@$(ENV) $(PYTHON) tools/rtl_report/rtl_report.py
 
-format: setup ## Lay out C and C++ as .clang-format says
+format: setup ## Develop | Lay out C and C++ as .clang-format says
 	@tools/lint/lint.sh --fix format
 
-clean: ## Remove what was built, keep what was fetched
+clean: ## Develop | Remove what was built, keep what was fetched
 	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true
 
-distclean: ## Remove build/ with all that was fetched
+distclean: ## Develop | Remove build/ with all that was fetched
 	@rm -rf build

@@ -53,7 +53,8 @@ function(exrnic_test_program name)
 endfunction()
 
 # exrnic_run_test(NAME COMMAND... [CORES...]): ctest runs it; once, or as NAME_CORES on each of the
-# cores (tests/support/test_cores.h).
+# cores (tests/support/test_cores.h). Labels: rtl, whole nodes of RTL; guest, see tests/guest; long,
+# what else takes more than some seconds; quick, all others.
 function(exrnic_run_test name)
   cmake_parse_arguments(ARG "" "" "COMMAND;CORES" ${ARGN})
   get_property(names GLOBAL PROPERTY EXRNIC_TEST_NAMES)
@@ -63,13 +64,22 @@ function(exrnic_run_test name)
   set_property(GLOBAL APPEND PROPERTY EXRNIC_TEST_NAMES ${name})
   if(NOT ARG_CORES)
     add_test(NAME ${name} COMMAND ${ARG_COMMAND})
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${EXRNIC_TEST_SECONDS})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${EXRNIC_TEST_SECONDS} LABELS quick)
   endif()
   foreach(cores ${ARG_CORES})
+    set(label rtl)
+    if(cores STREQUAL ref)
+      set(label quick)
+    endif()
     add_test(NAME ${name}_${cores} COMMAND ${ARG_COMMAND})
     set_tests_properties(${name}_${cores} PROPERTIES
-      TIMEOUT ${EXRNIC_TEST_SECONDS} ENVIRONMENT EXRNIC_TEST_CORES=${cores})
+      TIMEOUT ${EXRNIC_TEST_SECONDS} ENVIRONMENT EXRNIC_TEST_CORES=${cores} LABELS ${label})
   endforeach()
+endfunction()
+
+# exrnic_long_tests(NAME...): these take more than some seconds, and are of this folder.
+function(exrnic_long_tests)
+  set_tests_properties(${ARGN} PROPERTIES LABELS long)
 endfunction()
 
 # exrnic_test(NAME SOURCES... LIBS... [CORES...]): a program that is one test.
