@@ -26,6 +26,8 @@
 #define EXRNIC_IB_GIDS		64
 /* Pages that one fast registration takes. */
 #define EXRNIC_IB_FAST_PAGES	512
+/* IB_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which kernels name since 6.2. */
+#define EXRNIC_IB_ACCESS_FLUSH	(BIT(8) | BIT(9))
 
 struct exrnic_ib_device {
 	struct ib_device ibdev;

@@ -470,7 +470,8 @@ static int exrnic_ib_connected_attributes(struct exrnic_ib_qp *qp, const struct 
 	int err;
 
 	if (mask & IB_QP_ACCESS_FLAGS) {
-		err = exrnic_ib_access(attr->qp_access_flags, &rights);
+		/* What the device cannot do for a peer it does not do, whoever is allowed it: as other devices have it. */
+		err = exrnic_ib_access(attr->qp_access_flags & ~EXRNIC_IB_ACCESS_FLUSH, &rights);
 		if (err)
 			return err;
 		modify->access = rights & ~(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND);

@@ -516,6 +516,36 @@ static bool check_states(void)
 	return end_pair(&pair, true);
 }
 
+/*
+ * Programs allow a queue pair what they know of (so do pyverbs' tests of rdma-core 56.1).
+ * Memory to be flushed is promised by a region, and no region does.
+ */
+static bool check_unknown_rights(void)
+{
+	const int flush = 1 << 8 | 1 << 9; /* IBV_ACCESS_FLUSH_*, in libraries since rdma-core 46 */
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = ALL_ACCESS | flush,
+	};
+	struct ibv_qp_init_attr init;
+	struct pair pair;
+
+	HOLDS(make_pair(&pair, IBV_QPT_RC, 0, NULL));
+	HOLDS(!ibv_modify_qp(pair.a.qp,
+			     &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+			     IBV_QP_STATE));
+	HOLDS(!ibv_modify_qp(pair.a.qp, &attr,
+			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				     IBV_QP_ACCESS_FLAGS));
+	HOLDS(!ibv_query_qp(pair.a.qp, &attr, IBV_QP_ACCESS_FLAGS, &init));
+	HOLDS(attr.qp_access_flags ==
+	      (ALL_ACCESS & ~IBV_ACCESS_LOCAL_WRITE));
+	HOLDS(!ibv_reg_mr(pd, pair.bytes, BYTES, ALL_ACCESS | 1 << 8));
+	HOLDS(!ibv_reg_mr(pd, pair.bytes, BYTES, ALL_ACCESS | 1 << 9));
+	return end_pair(&pair, true);
+}
+
 static bool check_forgets(void)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
@@ -1234,6 +1264,8 @@ static const struct {
 	  check_full_queue },
 	{ "a queue pair takes work in its states, and flushes it in error",
 	  check_states },
+	{ "a queue pair may be allowed what the device has not, a region not",
+	  check_unknown_rights },
 	{ "a queue pair that is reset or destroyed leaves no completion",
 	  check_forgets },
 	{ "immediate data are the same number to the peer", check_immediate },
