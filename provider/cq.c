@@ -36,7 +36,8 @@ static enum ibv_wc_status exrnic_status_of(const struct exrnic_cqe *cqe)
 	return exrnic_wc_status[cqe->status];
 }
 
-static enum ibv_wc_opcode exrnic_opcode_of(const struct exrnic_cqe *cqe)
+static enum ibv_wc_opcode exrnic_opcode_of(const struct exrnic_cq *cq,
+					   const struct exrnic_cqe *cqe)
 {
 	switch (exrnic_of_wqe_opcode(cqe->opcode).completes) {
 	case EXRNIC_COMPLETION_PUSH:
@@ -44,7 +45,7 @@ static enum ibv_wc_opcode exrnic_opcode_of(const struct exrnic_cqe *cqe)
 	case EXRNIC_COMPLETION_PULL:
 		return IBV_WC_RDMA_READ;
 	case EXRNIC_COMPLETION_LOCAL_INVALIDATE:
-		return IBV_WC_LOCAL_INV;
+		return cq->unbinds ? IBV_WC_BIND_MW : IBV_WC_LOCAL_INV;
 	case EXRNIC_COMPLETION_FETCH_ADD:
 		return IBV_WC_FETCH_ADD;
 	case EXRNIC_COMPLETION_COMPARE_SWAP:
@@ -118,16 +119,29 @@ static struct exrnic_qp *exrnic_qp_of(struct exrnic_cq *cq,
 	return EXRNIC_DP_LOAD_ACQUIRE(&ctx->qps[cqe->qpn]);
 }
 
+/* Before its slot is given back. */
+static bool exrnic_unbinds(const struct exrnic_qp *qp,
+			   const struct exrnic_cqe *cqe)
+{
+	const struct exrnic_ring *ring = &qp->sq.queue.ring;
+
+	return cqe->opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE &&
+	       ring->slots[exrnic_ring_slot(ring, cqe->wqe_index)].number ==
+		       EXRNIC_UNBINDS;
+}
+
 /* Ends the work that a CQE speaks of. False: none is outstanding. */
 static bool exrnic_end_work(struct exrnic_cq *cq, struct exrnic_qp *qp,
 			    const struct exrnic_cqe *cqe, uint64_t *wr_id)
 {
 	if (!qp)
 		return false;
-	if (cqe->opcode != EXRNIC_WQE_OPCODE_RECV)
+	if (cqe->opcode != EXRNIC_WQE_OPCODE_RECV) {
+		cq->unbinds = exrnic_unbinds(qp, cqe);
 		return qp->send_cq == cq &&
 		       exrnic_work_queue_complete(&qp->sq.queue,
 						  cqe->wqe_index, wr_id);
+	}
 	if (qp->recv_cq != cq)
 		return false;
 	if (qp->srq)
@@ -165,7 +179,7 @@ int exrnic_poll_cq(struct ibv_cq *ibcq, int most, struct ibv_wc *wc)
 		if (!cqe)
 			break;
 		wc->status = exrnic_status_of(cqe);
-		wc->opcode = exrnic_opcode_of(cqe);
+		wc->opcode = exrnic_opcode_of(cq, cqe);
 		wc->vendor_err = exrnic_vendor_err_of(cqe);
 		wc->byte_len = cqe->byte_length;
 		exrnic_set_imm_of(cqe, wc);
@@ -248,7 +262,9 @@ static void exrnic_end_poll(struct ibv_cq_ex *ibcq)
 
 static enum ibv_wc_opcode exrnic_read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return exrnic_opcode_of(to_exrnic_cq_ex(ibcq)->cqe);
+	const struct exrnic_cq *cq = to_exrnic_cq_ex(ibcq);
+
+	return exrnic_opcode_of(cq, cq->cqe);
 }
 
 static uint32_t exrnic_read_vendor_err(struct ibv_cq_ex *ibcq)

@@ -29,6 +29,7 @@ static const struct verbs_context_ops exrnic_context_ops = {
 	.alloc_pd = exrnic_alloc_pd,
 	.alloc_td = exrnic_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = exrnic_bind_mw,
 	.create_ah = exrnic_create_ah,
 	.create_cq = exrnic_create_cq,
 	.create_cq_ex = exrnic_create_cq_ex,

@@ -114,6 +114,7 @@ struct exrnic_cq {
 	struct exrnic_cq_ring ring;
 	uint32_t smallest_ring;		/* its entries, or those of one it is to get */
 	const struct exrnic_cqe *cqe;	/* between start_poll and end_poll */
+	bool unbinds;			/* of the one taken last: see EXRNIC_UNBINDS */
 };
 
 struct exrnic_srq {
@@ -123,6 +124,14 @@ struct exrnic_srq {
 	uint32_t number;
 	struct exrnic_lock lock;	/* for posting */
 	struct exrnic_shared_queue queue;
+};
+
+/*
+ * In wqe.number, which means nothing to the device in a ring: of a
+ * LOCAL_INVALIDATE that is to verbs the bind of a memory window to no bytes.
+ */
+enum {
+	EXRNIC_UNBINDS = 1,
 };
 
 /* The send or the receive queue of a queue pair. */
@@ -290,6 +299,8 @@ int exrnic_destroy_qp(struct ibv_qp *ibqp);
 /* post.c */
 int exrnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr);
+int exrnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		   struct ibv_mw_bind *bind);
 int exrnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		     struct ibv_recv_wr **bad_wr);
 int exrnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
@@ -307,7 +318,8 @@ int exrnic_set_elements(struct exrnic_qp *qp, struct exrnic_request *request,
 			const struct ibv_sge *list, uint32_t count);
 int exrnic_set_inline(struct exrnic_qp *qp, struct exrnic_request *request,
 		      const struct ibv_sge *list, uint32_t count);
-int exrnic_set_binding(struct exrnic_request *request, uint32_t rkey,
+int exrnic_set_binding(struct exrnic_request *request,
+		       const struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info);
 int exrnic_put_request(struct exrnic_qp *qp, struct exrnic_request *request);
 void exrnic_announce_sends(struct exrnic_qp *qp, uint32_t count,

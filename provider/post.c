@@ -126,9 +126,8 @@ void exrnic_set_datagram(struct exrnic_request *request, struct ibv_ah *ibah,
 	request->work.head.remote_stag = remote_qkey;
 }
 
-/* The key of rkey is the caller's choice. */
-int exrnic_set_binding(struct exrnic_request *request, uint32_t rkey,
-		       const struct ibv_mw_bind_info *info)
+static int exrnic_set_rights(struct exrnic_request *request, uint32_t rkey,
+			     const struct ibv_mw_bind_info *info)
 {
 	static const struct {
 		unsigned int ibv;
@@ -155,6 +154,15 @@ int exrnic_set_binding(struct exrnic_request *request, uint32_t rkey,
 	head->sge0_address = info->length;
 	head->sge0_stag = info->mr->lkey;
 	return 0;
+}
+
+/* By a work request: of type 2, and the key of rkey is the caller's choice. */
+int exrnic_set_binding(struct exrnic_request *request,
+		       const struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	return mw->type == IBV_MW_TYPE_2 ?
+		exrnic_set_rights(request, rkey, info) : EINVAL;
 }
 
 static int exrnic_bad_list(struct exrnic_qp *qp, uint32_t count)
@@ -371,7 +379,8 @@ static int exrnic_build_send(struct exrnic_qp *qp,
 				    wr->wr.ud.remote_qkey);
 
 	if (op.binds)
-		return exrnic_set_binding(request, wr->bind_mw.rkey,
+		return exrnic_set_binding(request, wr->bind_mw.mw,
+					  wr->bind_mw.rkey,
 					  &wr->bind_mw.bind_info);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return exrnic_set_inline(qp, request, wr->sg_list,
@@ -402,6 +411,55 @@ int exrnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 	if (ret)
 		*bad_wr = wr;
+	return ret;
+}
+
+/* Under sq.lock. 0, or an errno. */
+static int exrnic_build_bind(struct exrnic_qp *qp, struct ibv_mw *mw,
+			     const struct ibv_mw_bind *bind,
+			     struct exrnic_request *request)
+{
+	const bool unbinds = !bind->bind_info.length;
+	int ret;
+
+	if (exrnic_is_ud(qp))
+		return EINVAL;
+	ret = exrnic_begin_request(qp, request,
+				   unbinds ? EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE :
+					     EXRNIC_WQE_OPCODE_BIND_MW,
+				   bind->send_flags, bind->wr_id);
+	if (ret)
+		return ret;
+	if (!unbinds)
+		return exrnic_set_rights(request, ibv_inc_rkey(mw->rkey),
+					 &bind->bind_info);
+	request->work.head.imm_data = mw->rkey;
+	request->work.head.number = EXRNIC_UNBINDS;
+	return 0;
+}
+
+/*
+ * Of type 1, as libibverbs has checked: it takes the place of the bind before,
+ * and with no bytes ends that.
+ */
+int exrnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		   struct ibv_mw_bind *bind)
+{
+	struct exrnic_qp *qp = to_exrnic_qp(ibqp);
+	struct exrnic_request request;
+	int ret;
+
+	exrnic_lock(&qp->sq.lock);
+	ret = exrnic_may_send(qp);
+	if (!ret)
+		ret = exrnic_build_bind(qp, mw, bind, &request);
+	if (!ret)
+		ret = exrnic_put_request(qp, &request);
+	if (!ret) {
+		exrnic_announce_sends(qp, 1, &request.work.head);
+		mw->rkey = ibv_inc_rkey(mw->rkey);
+	}
+	exrnic_unlock(&qp->sq.lock);
 	return ret;
 }
 

@@ -134,7 +134,8 @@ static void exrnic_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
 	struct exrnic_qp *qp = to_exrnic_qp_ex(ibqp);
 
 	exrnic_next_request(ibqp, EXRNIC_WQE_OPCODE_BIND_MW);
-	exrnic_note_error(qp, exrnic_set_binding(&qp->request, rkey, info));
+	exrnic_note_error(qp, exrnic_set_binding(&qp->request, mw, rkey,
+						 info));
 }
 
 static void exrnic_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,

@@ -17,7 +17,7 @@ int exrnic_umw_alloc(struct exrnic_ucontext *uctx, struct exrnic_alloc_mw *attr)
 		err = -ENOENT;
 		goto err_free;
 	}
-	err = exrnic_mw_create(uctx->edev, &mw->mw, mw->pd->pdn);
+	err = exrnic_mw_create(uctx->edev, &mw->mw, mw->pd->pdn, false);
 	if (err)
 		goto err_free;
 	err = xa_insert(&uctx->mws, mw->mw.stag, mw, GFP_KERNEL);

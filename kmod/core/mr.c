@@ -70,9 +70,10 @@ int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 
 }
 EXRNIC_EXPORT(exrnic_mr_create_fast);
 
-int exrnic_mw_create(struct exrnic_device *edev, struct exrnic_mw *mw, u32 pdn)
+int exrnic_mw_create(struct exrnic_device *edev, struct exrnic_mw *mw, u32 pdn, bool of_domain)
 {
-	return exrnic_stag_create(edev, &mw->stag, pdn, EXRNIC_REGION_KIND_MEMORY_WINDOW);
+	return exrnic_stag_create(edev, &mw->stag, pdn,
+				  of_domain ? EXRNIC_REGION_KIND_DOMAIN_WINDOW : EXRNIC_REGION_KIND_MEMORY_WINDOW);
 }
 EXRNIC_EXPORT(exrnic_mw_create);
 

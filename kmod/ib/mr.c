@@ -288,19 +288,20 @@ int exrnic_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-/* Type 2B: bound by work requests, for the peer of one queue pair. */
+/* Bound by work requests: type 2B for the peer of one queue pair, type 1 for those of its domain. */
 int exrnic_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct exrnic_ib_mw *mw = exrnic_ib_mw(ibmw);
 	int err;
 
-	if (ibmw->type != IB_MW_TYPE_2)
+	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
 		return -EOPNOTSUPP;
 	mw->user = exrnic_ib_user_of(udata);
 	err = exrnic_ib_charge(mw->user, EXRNIC_KIND_MR, 1);
 	if (err)
 		return err;
-	err = exrnic_mw_create(exrnic_ib_edev(ibmw->device), &mw->mw, exrnic_ib_pd(ibmw->pd)->pdn);
+	err = exrnic_mw_create(exrnic_ib_edev(ibmw->device), &mw->mw, exrnic_ib_pd(ibmw->pd)->pdn,
+			       ibmw->type == IB_MW_TYPE_1);
 	if (err)
 		exrnic_ib_uncharge(mw->user, EXRNIC_KIND_MR, 1);
 	ibmw->rkey = mw->mw.stag;

@@ -29,7 +29,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->page_size_cap = BIT(EXRNIC_PAGE_SHIFT) | BIT(EXRNIC_HUGE_PAGE_SHIFT);
 	attr->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_MEM_MGT_EXTENSIONS |
-				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_qp = limits->qp - EXRNIC_QPN_MIN;
 	attr->max_qp_wr = exrnic_ib_most_requests();
 	/* Of a datagram the GRH takes one. */

@@ -564,7 +564,7 @@ int exrnic_mr_change(struct exrnic_device *edev, struct exrnic_mr *mr, const str
 int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn);
 void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr);
 
-/* ---- Memory windows, type 2B of verbs */
+/* ---- Memory windows, type 2B of verbs; type 1 if they are of the domain */
 
 struct exrnic_mw {
 	u32 stag;	/* index, and the key until a work request gives it another one */
@@ -573,9 +573,10 @@ struct exrnic_mw {
 /*
  * It is what a work request BIND_MW says, when one has said it and until one, or the peer of that queue pair, invalidates
  * it: a part of a region of the same domain that has EXRNIC_ACCESS_MW_BIND, for the peer of the queue pair of the work
- * request. It ends by itself with the region and with the queue pair, which need not wait for it.
+ * request. It ends by itself with the region and with the queue pair, which need not wait for it. One of the domain is for
+ * peers of all queue pairs of that, and ends with none; the last BIND_MW counts, and no peer invalidates it.
  */
-int exrnic_mw_create(struct exrnic_device *edev, struct exrnic_mw *mw, u32 pdn);
+int exrnic_mw_create(struct exrnic_device *edev, struct exrnic_mw *mw, u32 pdn, bool of_domain);
 void exrnic_mw_destroy(struct exrnic_device *edev, struct exrnic_mw *mw);
 
 /* ---- Remote windows: entries of BAR 4 in a row */

@@ -374,7 +374,7 @@ static int bind_by_work(struct kernel_user *user)
 	u32 stag, times;
 	int err;
 
-	err = exrnic_mw_create(user->edev, &mw, user->pdn);
+	err = exrnic_mw_create(user->edev, &mw, user->pdn, false);
 	if (err)
 		return failed("no memory window", err);
 	stag = mw.stag;

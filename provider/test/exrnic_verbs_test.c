@@ -784,6 +784,99 @@ static bool check_memory_window(void)
 	return true;
 }
 
+/* By b, to that many bytes of mr. */
+static bool bind_1(struct pair *pair, struct ibv_mw *mw, struct ibv_mr *mr,
+		   uint32_t offset, uint32_t length)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = {
+			.mr = length ? mr : NULL,
+			.addr = length ? (uintptr_t)mr->addr + offset : 0,
+			.length = length,
+			.mw_access_flags = length ? IBV_ACCESS_REMOTE_WRITE : 0,
+		},
+	};
+	struct ibv_wc wc;
+
+	HOLDS(!ibv_bind_mw(pair->b.qp, mw, &bind));
+	HOLDS(await_good(pair->cq, 1, &wc) && wc.opcode == IBV_WC_BIND_MW);
+	return true;
+}
+
+/* By a, of 8 bytes; the status that it ends with. */
+static enum ibv_wc_status write_by(struct pair *pair, uint32_t rkey,
+				   struct ibv_mr *mr, uint32_t offset)
+{
+	struct ibv_sge sge = piece(pair, 0, 8);
+	struct ibv_send_wr wr = write_wr(pair, 2, &sge, 0);
+	struct ibv_wc wc;
+
+	wr.wr.rdma.rkey = rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)mr->addr + offset;
+	if (!post(&pair->a, &wr) || !await(pair->cq, &wc))
+		return IBV_WC_GENERAL_ERR;
+	return wc.status;
+}
+
+static bool reconnect(struct pair *pair)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+
+	HOLDS(!ibv_modify_qp(pair->a.qp, &reset, IBV_QP_STATE));
+	HOLDS(!ibv_modify_qp(pair->b.qp, &reset, IBV_QP_STATE));
+	return connect_ends(&pair->a, &pair->b);
+}
+
+/* Of type 1: for peers of all queue pairs of the domain. */
+static bool check_domain_window(void)
+{
+	struct ibv_send_wr bind = { .opcode = IBV_WR_BIND_MW };
+	struct ibv_send_wr *bad;
+	struct pair pair, other;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	uint32_t before;
+
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	HOLDS(mw);
+	HOLDS(make_pair(&pair, IBV_QPT_RC, 0, NULL));
+	HOLDS(make_pair(&other, IBV_QPT_RC, 0, NULL));
+	mr = ibv_reg_mr(pd, pair.bytes + BYTES, BYTES,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	HOLDS(mr);
+	bind.bind_mw.mw = mw;
+	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	bind.bind_mw.bind_info.mr = mr;
+	bind.bind_mw.bind_info.addr = (uintptr_t)mr->addr;
+	bind.bind_mw.bind_info.length = 8;
+	HOLDS(ibv_post_send(pair.b.qp, &bind, &bad) == EINVAL);
+
+	HOLDS(bind_1(&pair, mw, mr, 0, 0));
+	HOLDS(bind_1(&pair, mw, mr, 64, 8));
+	before = mw->rkey;
+	HOLDS(write_by(&pair, before, mr, 64) == IBV_WC_SUCCESS);
+	HOLDS(write_by(&other, before, mr, 64) == IBV_WC_SUCCESS);
+
+	/* The last one counts, whoever has posted it. */
+	HOLDS(bind_1(&other, mw, mr, 128, 8));
+	HOLDS(mw->rkey != before);
+	HOLDS(write_by(&pair, mw->rkey, mr, 128) == IBV_WC_SUCCESS);
+	HOLDS(write_by(&pair, before, mr, 64) == IBV_WC_REM_ACCESS_ERR);
+	HOLDS(reconnect(&pair));
+
+	/* Its queue pair may go; with no bytes it ends. */
+	HOLDS(end_pair(&other, true));
+	HOLDS(write_by(&pair, mw->rkey, mr, 128) == IBV_WC_SUCCESS);
+	HOLDS(bind_1(&pair, mw, mr, 0, 0));
+	HOLDS(write_by(&pair, mw->rkey, mr, 128) == IBV_WC_REM_ACCESS_ERR);
+	HOLDS(end_pair(&pair, true));
+	HOLDS(!ibv_dealloc_mw(mw));
+	HOLDS(!ibv_dereg_mr(mr));
+	return true;
+}
+
 static bool check_atomics(void)
 {
 	struct ibv_send_wr wr;
@@ -1275,6 +1368,8 @@ static const struct {
 	  check_changed_region },
 	{ "the peer writes where a memory window is bound, and nowhere else",
 	  check_memory_window },
+	{ "all peers of a domain write where its memory window of type 1 is bound last",
+	  check_domain_window },
 	{ "atomics say what was there before", check_atomics },
 	{ "queue pairs share receives, whose limit is told",
 	  check_shared_receives },

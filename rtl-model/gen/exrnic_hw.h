@@ -1020,6 +1020,7 @@ enum exrnic_region_kind {
   EXRNIC_REGION_KIND_MEMORY = 0,  // They are given when the driver registers it
   EXRNIC_REGION_KIND_FAST = 1,  // By work requests FAST_REGISTER
   EXRNIC_REGION_KIND_MEMORY_WINDOW = 2,  // A memory window, type 2B of verbs: work requests BIND_MW give it a part of a region, for the peer of one queue pair
+  EXRNIC_REGION_KIND_DOMAIN_WINDOW = 3,  // A memory window, type 1 of verbs: for peers of all queue pairs of its domain. A BIND_MW takes the place of the one before, a LOCAL_INVALIDATE ends it, whatever its key and also if there is none; no peer does
 };
 
 // State of a queue pair.
@@ -1930,7 +1931,7 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_FETCH_ADD = 8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
   EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
   EXRNIC_WQE_OPCODE_FAST_REGISTER = 10,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
-  EXRNIC_WQE_OPCODE_BIND_MW = 11,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
+  EXRNIC_WQE_OPCODE_BIND_MW = 11,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, or of a domain_window, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
 
@@ -1946,7 +1947,7 @@ enum exrnic_wqe_opcode {
   DO(FETCH_ADD, "Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES") \
   DO(COMPARE_SWAP, "Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element") \
   DO(FAST_REGISTER, "When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length") \
-  DO(BIND_MW, "When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag") \
+  DO(BIND_MW, "When all before it has ended, the own STag imm_data, of a memory window that is not bound, or of a domain_window, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag") \
   DO(RECV, "Receive: the elements take a message, in order")
 
 // What is true of each item of enum exrnic_wqe_opcode.
@@ -2017,7 +2018,7 @@ enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it
   EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows
   EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over
-  EXRNIC_CQE_STATUS_MW_BIND_ERR = 9,  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
+  EXRNIC_CQE_STATUS_MW_BIND_ERR = 9,  // Of BIND_MW: a memory window that does not exist, is bound (and no domain_window) or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
 };
 
 // DO(name, meaning) of each.
@@ -2031,7 +2032,7 @@ enum exrnic_cqe_status {
   DO(REM_OP_ERR, "The peer could not execute it") \
   DO(RETRY_EXC_ERR, "The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows") \
   DO(RNR_RETRY_EXC_ERR, "The message found no receive at the peer, rnr_retry times over") \
-  DO(MW_BIND_ERR, "Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes")
+  DO(MW_BIND_ERR, "Of BIND_MW: a memory window that does not exist, is bound (and no domain_window) or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes")
 
 // Flags of a work request.
 #define EXRNIC_WQE_FLAGS_SIGNALED 0x1u  // Write a CQE on success too

@@ -681,7 +681,8 @@ package exrnic_pkg;
   typedef enum logic [1:0] {
     REGION_KIND_MEMORY = 2'h0,  // They are given when the driver registers it
     REGION_KIND_FAST = 2'h1,  // By work requests FAST_REGISTER
-    REGION_KIND_MEMORY_WINDOW = 2'h2  // A memory window, type 2B of verbs: work requests BIND_MW give it a part of a region, for the peer of one queue pair
+    REGION_KIND_MEMORY_WINDOW = 2'h2,  // A memory window, type 2B of verbs: work requests BIND_MW give it a part of a region, for the peer of one queue pair
+    REGION_KIND_DOMAIN_WINDOW = 2'h3  // A memory window, type 1 of verbs: for peers of all queue pairs of its domain. A BIND_MW takes the place of the one before, a LOCAL_INVALIDATE ends it, whatever its key and also if there is none; no peer does
   } region_kind_e;
 
   // State of a queue pair.
@@ -1423,7 +1424,7 @@ package exrnic_pkg;
     WQE_OPCODE_FETCH_ADD = 8'h8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
     WQE_OPCODE_COMPARE_SWAP = 8'h9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
     WQE_OPCODE_FAST_REGISTER = 8'ha,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
-    WQE_OPCODE_BIND_MW = 8'hb,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
+    WQE_OPCODE_BIND_MW = 8'hb,  // When all before it has ended, the own STag imm_data, of a memory window that is not bound, or of a domain_window, is bound with that key: to this queue pair, and to bytes sge0_address, from tagged offset remote_to on, of the region with STag sge0_stag, which has the right MW_BIND; with the rights remote_stag
     WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
 
@@ -1577,7 +1578,7 @@ package exrnic_pkg;
     CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it
     CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions, or nothing was heard of the work for as long as the queue pair's own time-out allows
     CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8,  // The message found no receive at the peer, rnr_retry times over
-    CQE_STATUS_MW_BIND_ERR = 8'h9  // Of BIND_MW: a memory window that does not exist, is bound or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
+    CQE_STATUS_MW_BIND_ERR = 8'h9  // Of BIND_MW: a memory window that does not exist, is bound (and no domain_window) or of another domain; or a region that is invalid, of another domain, lacks a right that the bind needs, or does not cover the bytes
   } cqe_status_e;
 
   // Flags of a work request. Bit numbers.

@@ -401,7 +401,8 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
   Region& region = state_.regions[stag_index(command.stag)];
   if (region.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   const uint32_t life = region.life + 1;
-  if (command.kind == EXRNIC_REGION_KIND_FAST || command.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW) {
+  if (command.kind == EXRNIC_REGION_KIND_FAST || command.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW ||
+      command.kind == EXRNIC_REGION_KIND_DOMAIN_WINDOW) {
     region = {command, /*valid=*/true, /*invalidated=*/true, life};
     return EXRNIC_MBOX_STATUS_OK;
   }

@@ -8,17 +8,24 @@ namespace {
 constexpr uint32_t kWritten = EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_ATOMIC;
 constexpr uint32_t kOfPeers = kWritten | EXRNIC_ACCESS_REMOTE_READ;
 
-bool is_window(const Region& region) { return region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW; }
+// A memory window for peers of the whole domain.
+bool is_domain_window(const Region& region) {
+  return region.kind == EXRNIC_REGION_KIND_DOMAIN_WINDOW;
+}
+bool is_window(const Region& region) {
+  return region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW || is_domain_window(region);
+}
 
 Verdict check_owner(const State& state, const Access& access) {
   if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
   const Region& region = state.regions[stag_index(access.stag)];
   if (!region.valid || region.invalidated || region.stag != access.stag) return Verdict::kStag;
   if (region.pd != access.asker.pd) return Verdict::kStream;
-  // A memory window is for the peer of one queue pair, as long as that lives.
+  // A memory window is for the peer of one queue pair, as long as that lives, or for the whole domain.
   const bool for_peer = (access.rights & kOfPeers) != 0;
   const bool bound_here =
-      region.behind.qpn == access.asker.qpn && region.behind.generation == access.asker.generation;
+      is_domain_window(region) ||
+      (region.behind.qpn == access.asker.qpn && region.behind.generation == access.asker.generation);
   return is_window(region) && for_peer && !bound_here ? Verdict::kStream : Verdict::kOk;
 }
 
@@ -47,6 +54,13 @@ Verdict check_behind(const State& state, const records::MwBinding& behind, Acces
   return check_range(region, access);
 }
 
+// By own work: what a window of the domain is bound to, if it is, ends whatever its key.
+Verdict unbind(Region& window, const Access& access) {
+  if (window.pd != access.asker.pd) return Verdict::kStream;
+  window.invalidated = true;
+  return Verdict::kOk;
+}
+
 }  // namespace
 
 Verdict check(const State& state, const Access& access) {
@@ -64,10 +78,13 @@ uint32_t region_of(const State& state, const Access& access) {
 }
 
 Verdict invalidate(State& state, const Access& access) {
+  if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
+  Region& region = state.regions[stag_index(access.stag)];
+  if (region.valid && is_domain_window(region) && access.rights == 0) return unbind(region, access);
   const Verdict owner = check_owner(state, access);
   if (owner != Verdict::kOk) return owner;
-  Region& region = state.regions[stag_index(access.stag)];
-  const bool granted = is_window(region) || (region.access & access.rights) != 0;
+  const bool granted = region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW ||
+                       (!is_window(region) && (region.access & access.rights) != 0);
   if (access.rights != 0 && !granted) return Verdict::kAccess;
   region.invalidated = true;
   return Verdict::kOk;
@@ -89,7 +106,8 @@ Verdict bind(State& state, const Access& access, uint32_t region) {
   if (verdict != Verdict::kOk) return verdict;
   if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
   Region& window = state.regions[stag_index(access.stag)];
-  if (!window.valid || !is_window(window) || !window.invalidated) return Verdict::kStag;
+  const bool bindable = is_domain_window(window) || (is_window(window) && window.invalidated);
+  if (!window.valid || !bindable) return Verdict::kStag;
   if (window.pd != access.asker.pd) return Verdict::kStream;
   window.stag = access.stag;
   window.base = access.to;

@@ -14,8 +14,9 @@ constexpr uint32_t kBytes = WindowOwner::kLength;
 // The left one is the peer of the one that has the window.
 struct Windowed : Exchange {
   explicit Windowed(uint32_t access = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND,
-                    const QueuePairOptions& options = {})
-      : Exchange(20'000, options), owner(right, access) {
+                    const QueuePairOptions& options = {},
+                    exrnic_region_kind kind = EXRNIC_REGION_KIND_MEMORY_WINDOW)
+      : Exchange(20'000, options), owner(right, access, kind) {
     left.rnic.write(left.near, 0, data);
   }
 
@@ -260,6 +261,105 @@ TEST_CASE("a memory window of a region that a work request registers ends with t
           EXRNIC_CQE_STATUS_SUCCESS);
   REQUIRE(pair.owner.do_work(registration).status == EXRNIC_CQE_STATUS_SUCCESS);
   pair.expect_refused(pair.push(100), EXRNIC_TERM_CODE_TAGGED_STAG);
+}
+
+// One for peers of the whole domain.
+struct DomainWindowed : Windowed {
+  DomainWindowed()
+      : Windowed(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND, {},
+                 EXRNIC_REGION_KIND_DOMAIN_WINDOW) {}
+};
+
+TEST_CASE("peers of all queue pairs of a domain push and pull by its window") {
+  DomainWindowed pair;
+  Others others(pair);
+  SECTION("bound by one") { pair.owner.must_bind(pair.owner.bind()); }
+  SECTION("bound by the other") {
+    pair.right.rnic.post(others.right, bind_of(pair.owner.bind()));
+    REQUIRE(pair.right.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  SECTION("bound by one that is no more") {
+    pair.right.rnic.post(others.right, bind_of(pair.owner.bind()));
+    REQUIRE(pair.right.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    pair.right.rnic.stop(others.right.qpn);
+    pair.right.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{others.right.qpn});
+    CHECK(pair.ask(pair.push()).status == EXRNIC_CQE_STATUS_SUCCESS);
+    return;
+  }
+  CHECK(pair.ask(pair.push()).status == EXRNIC_CQE_STATUS_SUCCESS);
+  pair.left.rnic.post(others.left, pair.pull(100));
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  pair.expect_nothing_refused();
+  pair.rest();
+}
+
+TEST_CASE("the last bind of a domain's window counts") {
+  DomainWindowed pair;
+  Bind bind = pair.owner.bind();
+  pair.owner.must_bind(bind);
+  SECTION("with another key the one of before is gone") {
+    ++bind.stag;
+    pair.owner.must_bind(bind);
+    pair.expect_refused(pair.push(100), EXRNIC_TERM_CODE_TAGGED_STAG);
+  }
+  SECTION("with the same key other bytes count") {
+    bind.length = 99;
+    pair.owner.must_bind(bind);
+    CHECK(pair.ask(pair.push(99)).status == EXRNIC_CQE_STATUS_SUCCESS);
+    pair.expect_refused(pair.push(100), EXRNIC_TERM_CODE_TAGGED_BOUNDS);
+  }
+  SECTION("one that fails changes nothing") {
+    Others others(pair);
+    bind.length = WindowOwner::kBytes + 1;
+    pair.right.rnic.post(others.right, bind_of(bind));
+    CHECK(pair.right.wait().status == EXRNIC_CQE_STATUS_MW_BIND_ERR);
+    CHECK(pair.ask(pair.push()).status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+}
+
+TEST_CASE("a domain's window is ended by its owner, with whatever key, or by its region") {
+  DomainWindowed pair;
+  uint32_t stag = pair.owner.stag;
+  SECTION("never bound") {}
+  SECTION("bound") { pair.owner.must_bind(pair.owner.bind()); }
+  SECTION("by another key") {
+    pair.owner.must_bind(pair.owner.bind());
+    stag ^= 0xff;
+  }
+  SECTION("by its region") {
+    pair.owner.must_bind(pair.owner.bind());
+    stag = pair.owner.region.stag;
+  }
+  REQUIRE(pair.owner.do_work(local_invalidate_of(stag)).status == EXRNIC_CQE_STATUS_SUCCESS);
+  pair.expect_refused(pair.push(100), EXRNIC_TERM_CODE_TAGGED_STAG);
+}
+
+TEST_CASE("no peer ends a domain's window, and no other domain has anything of it") {
+  DomainWindowed pair;
+  pair.owner.must_bind(pair.owner.bind());
+  SECTION("a SEND_INVALIDATE") {
+    pair.right.receive({element(pair.right.near, 0, 100)});
+    const exrnic_cqe cqe =
+        pair.ask(with_imm(send_of({element(pair.left.near, 0, 100)}),
+                          EXRNIC_WQE_OPCODE_SEND_INVALIDATE, pair.owner.stag));
+    CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+    CHECK(cqe.detail == EXRNIC_TERM_CODE_ACCESS);
+  }
+  SECTION("another domain's bind, invalidation") {
+    constexpr uint32_t kQpn = 55;
+    QueuePair other =
+        pair.right.rnic.create_qp(kQpn, End::kPage, End::kPd + 1, pair.right.cq);
+    pair.right.rnic.connect(other, 0, kQpn);
+    SECTION("invalidation") {
+      pair.right.rnic.post(other, local_invalidate_of(pair.owner.stag));
+      CHECK(pair.right.wait().status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+    }
+    SECTION("bind") {
+      pair.right.rnic.post(other, bind_of(pair.owner.bind()));
+      CHECK(pair.right.wait().status == EXRNIC_CQE_STATUS_MW_BIND_ERR);
+    }
+    CHECK(pair.ask(pair.push()).status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
 }
 
 TEST_CASE("own work has nothing of a memory window") {

@@ -310,7 +310,7 @@ class MadDriver {
                 garbage_.one_of(std::vector<uint16_t>{EXRNIC_PAGE_SHIFT, EXRNIC_HUGE_PAGE_SHIFT}),
                 garbage_.one_of(std::vector<uint16_t>{
                     EXRNIC_REGION_KIND_MEMORY, EXRNIC_REGION_KIND_MEMORY, EXRNIC_REGION_KIND_FAST,
-                    EXRNIC_REGION_KIND_MEMORY_WINDOW})});
+                    EXRNIC_REGION_KIND_MEMORY_WINDOW, EXRNIC_REGION_KIND_DOMAIN_WINDOW})});
         break;
       case 3:
         rnic_.command(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});

@@ -9,11 +9,12 @@ namespace exrnic::testing {
 constexpr uint32_t kRemoteRights =
     EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
 
-inline uint32_t create_memory_window(RnicDriver& rnic, uint32_t index, uint32_t pd) {
+inline uint32_t create_memory_window(RnicDriver& rnic, uint32_t index, uint32_t pd,
+                                     exrnic_region_kind kind = EXRNIC_REGION_KIND_MEMORY_WINDOW) {
   exrnic_mbox_register_mr create{};
   create.stag = index << EXRNIC_STAG_INDEX_SHIFT;
   create.pd = pd;
-  create.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+  create.kind = static_cast<uint16_t>(kind);
   rnic.must(EXRNIC_MBOX_OP_REGISTER_MR, create);
   return create.stag;
 }

@@ -17,11 +17,12 @@ struct WindowOwner {
   static constexpr uint64_t kLength = 9000;
 
   explicit WindowOwner(End& owner,
-                       uint32_t access = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND)
+                       uint32_t access = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND,
+                       exrnic_region_kind kind = EXRNIC_REGION_KIND_MEMORY_WINDOW)
       : end(owner),
         region(end.rnic.create_region(kRegionIndex << EXRNIC_STAG_INDEX_SHIFT | 0x66, End::kPd,
                                       kBase, kBytes, access)),
-        stag(create_memory_window(end.rnic, kWindowIndex, End::kPd) | 0x42) {}
+        stag(create_memory_window(end.rnic, kWindowIndex, End::kPd, kind) | 0x42) {}
 
   Bind bind(uint32_t rights = kRemoteRights) const {
     return {stag, region.stag, kFirst, kLength, rights};

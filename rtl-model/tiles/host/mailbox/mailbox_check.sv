@@ -125,7 +125,8 @@ module mailbox_check
       mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
           (new_mr.access & ~AccessFlags) == '0 &&
           32'(new_mr.page_shift) inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
-      if (32'(new_mr.kind) inside {32'(REGION_KIND_FAST), 32'(REGION_KIND_MEMORY_WINDOW)}) mr_values_ok = 1'b1;
+      if (32'(new_mr.kind) inside {32'(REGION_KIND_FAST), 32'(REGION_KIND_MEMORY_WINDOW), 32'(REGION_KIND_DOMAIN_WINDOW)})
+        mr_values_ok = 1'b1;
       else if (32'(new_mr.kind) != 32'(REGION_KIND_MEMORY)) mr_values_ok = 1'b0;
     end
   end

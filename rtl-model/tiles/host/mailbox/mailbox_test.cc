@@ -235,7 +235,7 @@ TEST_CASE(
     "A region that work requests register, and a memory window, need no pages, and go whatever "
     "their "
     "key is") {
-  const auto kind = GENERATE(EXRNIC_REGION_KIND_FAST, EXRNIC_REGION_KIND_MEMORY_WINDOW);
+  const auto kind = GENERATE(EXRNIC_REGION_KIND_FAST, EXRNIC_REGION_KIND_MEMORY_WINDOW, EXRNIC_REGION_KIND_DOMAIN_WINDOW);
   Mailbox mailbox;
   exrnic_mbox_register_mr payload{};
   payload.stag = kStag;
@@ -285,7 +285,7 @@ TEST_CASE("Each field of a new region is checked") {
   SECTION("index") { payload.stag = EXRNIC_MAX_STAG << 8, expected = kBadIndex; }
   SECTION("domain") { payload.pd = EXRNIC_MAX_PD, expected = kBadIndex; }
   SECTION("no bytes") { payload.length = 0; }
-  SECTION("kind") { payload.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW + 1; }
+  SECTION("kind") { payload.kind = EXRNIC_REGION_KIND_DOMAIN_WINDOW + 1; }
   SECTION("wraps") { payload.base = ~uint64_t{0}, payload.length = 2; }
   SECTION("wraps by much") { payload.base = 2, payload.length = ~uint64_t{0}; }
   SECTION("ends at the end") { payload.base = ~uint64_t{0}, payload.length = 1, expected = kOk; }

@@ -232,34 +232,38 @@ module stag_table
     end
   end
 
-  // A memory window is for the peer of one queue pair, as long as that lives, and for nobody here. (Whose
-  // it is may invalidate it by any queue pair.)
+  // A memory window is for the peer of one queue pair, as long as that lives, or for peers of the whole domain, and
+  // for nobody here. (Whose it is may invalidate it by any queue pair.)
   /* verilator lint_off UNUSEDSIGNAL */  // what it says of its region, others look at
   mw_binding_t binding;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic        is_window, for_peer, bound_here;
+  logic        is_window, of_domain, for_peer, bound_here;
   if ($bits(mw_binding_t) > 64) $error("mw_binding has %0d bits, more than mr.pbl_address", $bits(mw_binding_t));
   assign binding = mw_binding_t'(mr_q.pbl_address);
-  assign is_window = mr_q.kind == REGION_KIND_MEMORY_WINDOW;
+  assign of_domain = mr_q.kind == REGION_KIND_DOMAIN_WINDOW;
+  assign is_window = mr_q.kind == REGION_KIND_MEMORY_WINDOW || of_domain;
   assign for_peer = (access_q & REMOTE_RIGHTS) != '0;
-  assign bound_here = binding.qpn == qpn_q && binding.generation == generation_q;
+  assign bound_here = of_domain || (binding.qpn == qpn_q && binding.generation == generation_q);
 
   logic          right, stream;
   xlate_status_e right_status;
   logic [63:0]   first_page_offset;  // where the region starts in its first page
 
   // An access needs all of the rights, an invalidation of a region one of them; a registration and a bind give them.
+  // No peer invalidates a window of the domain.
   always_comb begin
     if (becomes_q) right = 1'b1;
-    else if (invalidate_q) right = access_q == '0 || is_window || (access_q & mr_q.access) != '0;
+    else if (invalidate_q) right = access_q == '0 || (is_window ? !of_domain : (access_q & mr_q.access) != '0);
     else right = (access_q & ~mr_q.access) == '0 && (!is_window || for_peer);
   end
   assign stream = mr_q.pd == pd_q && (becomes_q || !is_window || !for_peer || bound_here);
-  // What is to be registered or bound is not; else it must be, with this key.
+  // What is to be registered or bound is not; else it must be, with this key. But of a window of the domain the
+  // last bind counts, and own work ends any.
   logic named;
   always_comb begin
     if (registers_q) named = mr_q.kind == REGION_KIND_FAST && mr_q.invalidated;
-    else if (binds_q) named = is_window && mr_q.invalidated;
+    else if (binds_q) named = of_domain || (is_window && mr_q.invalidated);
+    else if (invalidate_q && of_domain && access_q == '0) named = 1'b1;
     else if (behind_q) named = !is_window && !mr_q.invalidated && mr_q.life == wanted_life_q;
     else named = !mr_q.invalidated && mr_q.key == key_q;
   end

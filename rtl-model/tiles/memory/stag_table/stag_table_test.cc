@@ -16,23 +16,27 @@ Answer oracle(const std::vector<Mr>& table, const Access& access) {
   if (index >= table.size()) return {kXlateStag};
   const Mr& region = table[index];
   const Wide end = Wide{access.to} + access.length;
-  const bool window = region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW;
+  const bool of_domain = region.kind == EXRNIC_REGION_KIND_DOMAIN_WINDOW;
+  const bool window = region.kind == EXRNIC_REGION_KIND_MEMORY_WINDOW || of_domain;
   const bool for_peer = (access.access & kPeerRights) != 0;
   if (!region.valid) return {kXlateStag};
   if (access.binds) {
-    if (!window || !region.invalidated) return {kXlateStag};
+    if (!window || (!of_domain && !region.invalidated)) return {kXlateStag};
     return {region.pd == access.pd ? kXlateOk : kXlateStream};
   }
+  if (access.invalidate && of_domain && access.access == 0)
+    return {region.pd == access.pd ? kXlateOk : kXlateStream};
   if (region.invalidated) return {kXlateStag};
   if (access.behind ? window || region.life != access.life : region.key != (access.stag & 0xff))
     return {kXlateStag};
   if (region.pd != access.pd) return {kXlateStream};
-  if (window && for_peer &&
+  if (window && !of_domain && for_peer &&
       !(binding_of(region) == MwBinding{binding_of(region).region, binding_of(region).life,
                                         access.qpn, access.generation}))
     return {kXlateStream};
   if (access.invalidate) {
-    const bool right = access.access == 0 || window || (region.access & access.access) != 0;
+    const bool right = access.access == 0 ||
+                       (window ? !of_domain : (region.access & access.access) != 0);
     return {right ? kXlateOk : kXlateAccess};
   }
   if ((region.access & access.access) != access.access) return {kXlateAccess};
@@ -93,7 +97,7 @@ class Random {
     region.pbl_address = engine_() & ~uint64_t{EXRNIC_PBL_LINE_SIZE - 1};
     region.life = static_cast<uint16_t>(below(2));
     if (below(3) == 0) {
-      region.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+      region.kind = below(2) ? EXRNIC_REGION_KIND_MEMORY_WINDOW : EXRNIC_REGION_KIND_DOMAIN_WINDOW;
       region.invalidated = below(4) == 0;
       region.pbl_address = in_entry(binding());
     }
@@ -128,7 +132,8 @@ class Random {
     } else if (below(8) == 0) {
       access.behind = true;
       access.life = below(8) ? region.life : static_cast<uint16_t>(below(2));
-    } else if (region.invalidated && below(2) == 0) {
+    } else if ((region.invalidated || region.kind == EXRNIC_REGION_KIND_DOMAIN_WINDOW) &&
+               below(2) == 0) {
       access.binds = true;
       if (access.to + (access.length - 1) < access.to) access.to = 0;
       access.pbl_address = in_entry(binding());

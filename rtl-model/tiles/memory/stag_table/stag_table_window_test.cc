@@ -93,6 +93,67 @@ TEST_CASE("Peers of other queue pairs do not invalidate a memory window; whose i
   SECTION("own work of another one") { CHECK(table.look_up(invalidation()).status == kXlateOk); }
 }
 
+Mr unbound_domain_window() {
+  Mr window = unbound_window();
+  window.kind = EXRNIC_REGION_KIND_DOMAIN_WINDOW;
+  return window;
+}
+
+TEST_CASE("A window of the domain is for peers of all its queue pairs, and the last bind counts") {
+  StagTable table;
+  table.write(kExampleIndex, unbound_domain_window());
+  Access access = window_access();
+  CHECK(table.look_up(access).status == kXlateStag);
+  REQUIRE(table.look_up(window_bind()).status == kXlateOk);
+  SECTION("that one") {}
+  SECTION("another queue pair") { ++access.qpn; }
+  SECTION("a later life of it") { ++access.generation; }
+  const Answer answer = table.look_up(access);
+  CHECK(answer.status == kXlateOk);
+  CHECK(answer.window);
+  CHECK(answer.pbl_address == in_entry(kBinding));
+  Access of_another_domain = access;
+  ++of_another_domain.pd;
+  CHECK(table.look_up(of_another_domain).status == kXlateStream);
+  Access own = access;
+  own.access = 0;
+  CHECK(table.look_up(own).status == kXlateAccess);
+  Access again = window_bind();
+  again.stag ^= 0xff;
+  again.length -= 1;
+  CHECK(table.look_up(again).status == kXlateOk);
+  CHECK(table.look_up(access).status == kXlateStag);
+  access.stag ^= 0xff;
+  CHECK(table.look_up(access).status == kXlateBounds);
+  access.length -= 1;
+  CHECK(table.look_up(access).status == kXlateOk);
+  again.pd = 8;
+  CHECK(table.look_up(again).status == kXlateStream);
+}
+
+TEST_CASE("A window of the domain is ended by own work, whatever its key, and by no peer") {
+  StagTable table;
+  table.write(kExampleIndex, unbound_domain_window());
+  CHECK(table.look_up(invalidation()).status == kXlateOk);  // it is not bound
+  REQUIRE(table.look_up(window_bind()).status == kXlateOk);
+  Access of_peer = invalidation(EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_WRITE);
+  of_peer.qpn = kBinding.qpn;
+  of_peer.generation = kBinding.generation;
+  CHECK(table.look_up(of_peer).status == kXlateAccess);
+  CHECK(table.look_up(window_access()).status == kXlateOk);
+  Access own = invalidation();
+  SECTION("with its key") {}
+  SECTION("with another one") { own.stag ^= 0xff; }
+  SECTION("of another domain") {
+    own.pd = 8;
+    CHECK(table.look_up(own).status == kXlateStream);
+    CHECK(table.look_up(window_access()).status == kXlateOk);
+    own.pd = 7;
+  }
+  CHECK(table.look_up(own).status == kXlateOk);
+  CHECK(table.look_up(window_access()).status == kXlateStag);
+}
+
 TEST_CASE("What is no memory window, of the domain and not bound, is not bound") {
   StagTable table;
   Mr window = unbound_window();
@@ -129,6 +190,9 @@ TEST_CASE("The region behind a memory window is that of one life, whatever its k
   SECTION("gone") { region.valid = false, status = kXlateStag; }
   SECTION("a memory window") {
     region.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW, status = kXlateStag;
+  }
+  SECTION("a window of the domain") {
+    region.kind = EXRNIC_REGION_KIND_DOMAIN_WINDOW, status = kXlateStag;
   }
   SECTION("of another domain") { ++region.pd, status = kXlateStream; }
   SECTION("without the right") { region.access = 0xf, status = kXlateAccess; }
