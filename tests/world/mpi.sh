@@ -46,7 +46,7 @@ ranks() {
 	hosts=$1
 	transports=$2
 	shift 2
-	mpirun -H "$hosts" --mca pml ucx --mca mpi_yield_when_idle 1 -x "UCX_TLS=$transports,sm,self" \
+	mpirun -H "$hosts" --bind-to none --mca pml ucx --mca mpi_yield_when_idle 1 -x "UCX_TLS=$transports,sm,self" \
 		-x UCX_NET_DEVICES=exrnic_0:1 "$@"
 }
 

@@ -84,9 +84,14 @@ each_failed() {
 	done
 }
 
-# Of the kernel's own there are a domain, a queue and the queue pair of general services.
+queues() {
+	rdma resource show | sed -n "s/.*$device: .*cq \([0-9]*\) .*/\1/p"
+}
+
+# Of the kernel's own there are a domain, a queue and the queue pair of general services. Queues that kernel users share
+# (as nvmet-rdma of 7.x does) stay as long as the device.
 nothing_is_left() {
-	rdma resource show | grep -q "$device: pd 1 cq 1 qp 1 cm_id 0 mr 0 "
+	rdma resource show | grep -q "$device: pd 1 cq [0-9]* qp 1 cm_id 0 mr 0 " && [ "$(queues)" -le "$queues_before" ]
 }
 
 again() {
@@ -108,6 +113,7 @@ restore() {
 }
 
 node0() {
+	queues_before=$(queues)
 	begin
 	case $1 in
 	kill)
