@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Patterns among all nodes, of transfers between two.
+//
+// OneToMany begins with a header down a binomial tree, which brings a short message along. A longer
+// one follows in chunks, down the tree that the header names. A node that gets no chunk hands down
+// in its place that there is none, and who is to blame: so all queues stay in step, and nobody
+// waits.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "engine.h"
+#include "exrnic/cluster.hpp"
+
+namespace vl {
+
+namespace {
+
+constexpr size_t kEagerBytes = 4096;  // of a message that its header brings along
+constexpr size_t kChunkMin = 16 * 1024;
+constexpr size_t kChunkMax = 256 * 1024;
+// What a node adds to the way of a chunk, as bytes of a line: 25 Gb/s in 5 us.
+constexpr size_t kHopBytes = 16 * 1024;
+
+struct TreeHeader {
+  uint64_t bytes;
+  uint64_t chunk;
+  uint32_t fan_out;
+  uint32_t operation;
+  uint32_t immediate;
+  uint32_t zero;
+};
+
+bool HasImmediate(ClusterOperation operation) {
+  return operation == ClusterOperation::kSendWithImm ||
+         operation == ClusterOperation::kWriteWithImm;
+}
+
+// Parts of a pattern: all are waited for, whatever becomes of some.
+class Parts {
+ public:
+  Parts(Cluster* cluster, std::chrono::milliseconds limit, const char* pattern)
+      : cluster_(cluster),
+        end_(exrnic::MeshClock::now() + limit),
+        limit_(limit),
+        pattern_(pattern) {}
+
+  // Its end; of one that failed nothing, and it is noted.
+  std::optional<Received> Await(Transfer transfer) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - exrnic::MeshClock::now());
+    try {
+      return transfer.Wait(std::max(left, std::chrono::milliseconds(0)));
+    } catch (const ClusterError& error) {
+      if (error.error() == ETIMEDOUT) {
+        const std::string why =
+            "it did not take part within " + std::to_string(limit_.count()) + " ms";
+        cluster_->Cut(transfer.peer(), why);
+        Note(cluster_->Name(transfer.peer()) + ": " + why, ETIMEDOUT, {transfer.peer()});
+      } else {
+        Note(error.what(), error.error(), error.peers());
+      }
+      return std::nullopt;
+    }
+  }
+  void Note(const std::string& text, int error, const std::vector<unsigned>& peers) {
+    if (errors_.insert(text).second) text_ += (text_.empty() ? "" : "; ") + text;
+    if (error_ == 0) error_ = error;
+    for (const unsigned peer : peers) peers_.insert(peer);
+  }
+  // The first of those who failed, or this node.
+  unsigned blame() const { return peers_.empty() ? cluster_->self() : *peers_.begin(); }
+  void ThrowIfFailed() const {
+    if (error_ == 0) return;
+    throw ClusterError(std::string(pattern_) + ": " + text_, error_,
+                       std::vector<unsigned>(peers_.begin(), peers_.end()));
+  }
+
+ private:
+  Cluster* const cluster_;
+  const exrnic::MeshClock::time_point end_;
+  const std::chrono::milliseconds limit_;
+  const char* const pattern_;
+  std::set<std::string> errors_;
+  std::string text_;
+  std::set<unsigned> peers_;
+  int error_ = 0;
+};
+
+void CheckInto(const Cluster& cluster, const std::vector<Bytes>& into, const char* pattern) {
+  if (into.size() == cluster.nodes()) return;
+  throw ClusterError(std::string(pattern) + ": into has " + std::to_string(into.size()) +
+                         " buffers: one for each of " + std::to_string(cluster.nodes()) + " nodes",
+                     EINVAL);
+}
+
+unsigned DepthOfTree(unsigned nodes, unsigned fan_out) {
+  unsigned depth = 0;
+  for (unsigned node = nodes - 1; node != 0; node = (node - 1) / fan_out) ++depth;
+  return depth;
+}
+
+// One message of the root, at one node.
+class TreeWalk {
+ public:
+  TreeWalk(Cluster* cluster, const std::shared_ptr<ClusterEngine>& engine, unsigned root,
+           const char* pattern)
+      : cluster_(cluster),
+        engine_(engine),
+        root_(root),
+        nodes_(cluster->nodes()),
+        place_((cluster->self() + nodes_ - root) % nodes_),
+        parts_(cluster, engine->options().limit, pattern),
+        eager_(sizeof(TreeHeader) + kEagerBytes) {}
+
+  void Send(ClusterOperation operation, ConstBytes message, uint32_t immediate) {
+    const ClusterTree tree = ChooseClusterTree(nodes_, message.size());
+    header_ = {message.size(), tree.chunk, tree.fan_out, static_cast<uint32_t>(operation),
+               immediate,      0};
+    size_t bytes = sizeof(header_);
+    memcpy(eager_.data(), &header_, sizeof(header_));
+    if (message.size() != 0 && message.size() <= kEagerBytes) {
+      memcpy(eager_.data() + bytes, message.data(), message.size());
+      bytes += message.size();
+    }
+    SendHeader(bytes);
+    if (message.size() > kEagerBytes) HandDown(message);
+    Finish();
+  }
+
+  Received Receive(Bytes buffer) {
+    const unsigned parent = place_ & (place_ - 1);
+    const auto header = parts_.Await(cluster_->Receive(NodeAt(parent), eager_));
+    if (!header || header->bytes < sizeof(header_)) {
+      if (header) parts_.Note("a header is too short", EPROTO, {NodeAt(parent)});
+      for (const unsigned child : HeaderChildren()) Abort(child);
+      Finish();
+    }
+    memcpy(&header_, eager_.data(), sizeof(header_));
+    SendHeader(header->bytes);
+    const bool fits = header_.bytes <= buffer.size();
+    if (!fits) {
+      parts_.Note("a message of " + std::to_string(header_.bytes) + " bytes of " +
+                      cluster_->Name(root_) + " is longer than buffer, " +
+                      std::to_string(buffer.size()),
+                  EMSGSIZE, {root_});
+    }
+    received_.timestamp_ns = header->timestamp_ns;
+    if (header_.bytes > kEagerBytes) {
+      // Others are behind this node in the tree: it passes on what it has no room for.
+      std::vector<uint8_t> passing(fits ? 0 : header_.bytes);
+      PassOn(fits ? buffer.data() : passing.data());
+      Finish();
+    } else if (fits && header_.bytes != 0) {
+      memcpy(buffer.data(), eager_.data() + sizeof(header_), header_.bytes);
+    }
+    Finish();
+    received_.bytes = header_.bytes;
+    if (HasImmediate(operation())) received_.immediate = header_.immediate;
+    return received_;
+  }
+
+ private:
+  ClusterOperation operation() const { return static_cast<ClusterOperation>(header_.operation); }
+  unsigned NodeAt(unsigned place) const { return (place + root_) % nodes_; }
+
+  // Those that differ in one bit below the lowest that is set; the farthest first.
+  std::vector<unsigned> HeaderChildren() const {
+    std::vector<unsigned> children;
+    for (unsigned bit = 1; bit < nodes_ && (place_ & bit) == 0; bit <<= 1)
+      if (place_ + bit < nodes_) children.insert(children.begin(), NodeAt(place_ + bit));
+    return children;
+  }
+  std::vector<unsigned> ChunkChildren() const {
+    std::vector<unsigned> children;
+    for (unsigned i = 1; i <= header_.fan_out; ++i) {
+      const uint64_t child = uint64_t{place_} * header_.fan_out + i;
+      if (child < nodes_) children.push_back(NodeAt(static_cast<unsigned>(child)));
+    }
+    return children;
+  }
+  size_t Chunks() const { return (header_.bytes + header_.chunk - 1) / header_.chunk; }
+  Bytes Chunk(void* message, size_t index) const {
+    const size_t from = index * header_.chunk;
+    return Bytes(static_cast<uint8_t*>(message) + from,
+                 std::min<size_t>(header_.chunk, header_.bytes - from));
+  }
+
+  void SendHeader(size_t bytes) {
+    for (const unsigned child : HeaderChildren())
+      sends_.push_back(
+          cluster_->Send(child, ClusterOperation::kSend, ConstBytes(eager_.data(), bytes)));
+  }
+  void SendChunk(unsigned child, void* message, size_t index) {
+    const Bytes chunk = Chunk(message, index);
+    sends_.push_back(cluster_->Send(child, operation(), ConstBytes(chunk.data(), chunk.size()),
+                                    header_.immediate));
+  }
+  void Abort(unsigned child) {
+    sends_.push_back(Transfer(engine_, engine_->SendAbort(child, parts_.blame())));
+  }
+
+  void HandDown(ConstBytes message) {
+    const Registration registration = cluster_->RegisterToSend(message);
+    for (size_t i = 0; i < Chunks(); ++i)
+      for (const unsigned child : ChunkChildren())
+        SendChunk(child, const_cast<void*>(message.data()), i);
+    AwaitSends();
+  }
+  void PassOn(void* message) {
+    const Registration registration = cluster_->Register(Bytes(message, header_.bytes));
+    const unsigned parent = NodeAt((place_ - 1) / header_.fan_out);
+    const std::vector<unsigned> children = ChunkChildren();
+    std::vector<Transfer> chunks;
+    for (size_t i = 0; i < Chunks(); ++i)
+      chunks.push_back(cluster_->Receive(parent, Chunk(message, i)));
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      const auto chunk = parts_.Await(chunks[i]);
+      if (chunk) received_.timestamp_ns = chunk->timestamp_ns;
+      for (const unsigned child : children) {
+        if (chunk) {
+          SendChunk(child, message, i);
+        } else {
+          Abort(child);
+        }
+      }
+    }
+    AwaitSends();
+    received_.bytes = header_.bytes;
+    if (HasImmediate(operation())) received_.immediate = header_.immediate;
+  }
+  void AwaitSends() {
+    for (const Transfer& send : sends_) parts_.Await(send);
+    sends_.clear();
+  }
+  void Finish() {
+    AwaitSends();
+    parts_.ThrowIfFailed();
+  }
+
+  Cluster* const cluster_;
+  const std::shared_ptr<ClusterEngine> engine_;
+  const unsigned root_;
+  const unsigned nodes_;
+  const unsigned place_;  // counted from the root
+  Parts parts_;
+  std::vector<uint8_t> eager_;
+  TreeHeader header_ = {};
+  Received received_;
+  std::vector<Transfer> sends_;
+};
+
+}  // namespace
+
+ClusterTree ChooseClusterTree(unsigned nodes, size_t bytes) {
+  ClusterTree best = {1, kChunkMin};
+  uint64_t least = UINT64_MAX;
+  // A longer chunk is less work, a shorter one is sooner at the end of the tree.
+  const size_t chunk = std::clamp(bytes / 64 / kChunkMin * kChunkMin, kChunkMin, kChunkMax);
+  for (unsigned fan_out = 1; fan_out < std::max(nodes, 2u); ++fan_out) {
+    const uint64_t hops = DepthOfTree(nodes, fan_out);
+    const uint64_t first = std::min<uint64_t>(chunk, bytes) * fan_out + kHopBytes;
+    const uint64_t cost = uint64_t{bytes} * fan_out + (hops - 1) * first + kHopBytes;
+    if (cost >= least) continue;
+    least = cost;
+    best = {fan_out, chunk};
+  }
+  return best;
+}
+
+std::vector<Received> Cluster::ManyToMany(ClusterOperation operation, ConstBytes message,
+                                          const std::vector<Bytes>& into, uint32_t immediate) {
+  CheckInto(*this, into, "ManyToMany");
+  Parts parts(this, engine_->options().limit, "ManyToMany");
+  std::vector<Transfer> receives, sends;
+  std::optional<Registration> registration;
+  if (message.size() != 0) registration.emplace(RegisterToSend(message));
+  // At each moment another pair: the n-th neighbour to one side is that from the other.
+  for (unsigned i = 1; i < nodes(); ++i) {
+    const unsigned from = (self() + nodes() - i) % nodes();
+    receives.push_back(Receive(from, into[from]));
+  }
+  for (unsigned i = 1; i < nodes(); ++i)
+    sends.push_back(Send((self() + i) % nodes(), operation, message, immediate));
+  std::vector<Received> all(nodes());
+  for (const Transfer& receive : receives)
+    all[receive.peer()] = parts.Await(receive).value_or(Received());
+  for (const Transfer& send : sends) parts.Await(send);
+  parts.ThrowIfFailed();
+  return all;
+}
+
+void Cluster::OneToManySend(ClusterOperation operation, ConstBytes message, uint32_t immediate) {
+  if (message.size() > kClusterMessageMax) {
+    throw ClusterError("OneToManySend: " + std::to_string(message.size()) + " bytes: at most " +
+                           std::to_string(kClusterMessageMax),
+                       EMSGSIZE);
+  }
+  TreeWalk(this, engine_, self(), "OneToManySend").Send(operation, message, immediate);
+}
+
+Received Cluster::OneToManyReceive(unsigned root, Bytes buffer) {
+  if (root >= nodes() || root == self()) {
+    throw ClusterError("OneToManyReceive: root is " + std::to_string(root) + ": below " +
+                           std::to_string(nodes()) + ", and not this node",
+                       EINVAL);
+  }
+  return TreeWalk(this, engine_, root, "OneToManyReceive").Receive(buffer);
+}
+
+void Cluster::ManyToOneSend(unsigned root, ClusterOperation operation, ConstBytes message,
+                            uint32_t immediate) {
+  Parts parts(this, engine_->options().limit, "ManyToOneSend");
+  parts.Await(Send(root, operation, message, immediate));
+  parts.ThrowIfFailed();
+}
+
+std::vector<Received> Cluster::ManyToOneReceive(const std::vector<Bytes>& into) {
+  CheckInto(*this, into, "ManyToOneReceive");
+  Parts parts(this, engine_->options().limit, "ManyToOneReceive");
+  std::vector<Transfer> receives;
+  for (unsigned node = 0; node < nodes(); ++node)
+    if (node != self()) receives.push_back(Receive(node, into[node]));
+  std::vector<Received> all(nodes());
+  for (const Transfer& receive : receives)
+    all[receive.peer()] = parts.Await(receive).value_or(Received());
+  parts.ThrowIfFailed();
+  return all;
+}
+
+// In round n each node tells the one 2^n farther on: behind the last, all have heard of all.
+void Cluster::Barrier() {
+  Parts parts(this, engine_->options().limit, "Barrier");
+  for (unsigned distance = 1; distance < nodes(); distance *= 2) {
+    const Transfer receive = Receive((self() + nodes() - distance) % nodes(), Bytes());
+    const Transfer send =
+        Send((self() + distance) % nodes(), ClusterOperation::kSend, ConstBytes());
+    parts.Await(receive);
+    parts.Await(send);
+  }
+  parts.ThrowIfFailed();
+}
+
+}  // namespace vl
