@@ -15,7 +15,7 @@ import sys
 LEVELS = (
     ("rtl-model/gen",),
     ("rtl-model/systemc", "firmware/hal", "libverbs-lite/data_path", "libverbs-lite/include/exrnic",
-     "sim/posix"),
+     "libverbs-lite/sisci/include", "sim/posix"),
     ("rtl-model/ref", "firmware/app", "firmware/image", "sim/files", "sim/time"),
     ("rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/trace", "sim/vfio_user"),
@@ -27,7 +27,8 @@ LEVELS = (
     ("sim/app", "sim/time_sync/plugin"),
     ("libverbs-lite/src/transport", "tests/support"),
     ("libverbs-lite/src/sim", "tools/bench", "tools/exrnicctl"),
-    ("libverbs-lite/src", "libverbs-lite/examples", "provider"),
+    ("libverbs-lite/src", "libverbs-lite/examples", "libverbs-lite/sisci/bench", "libverbs-lite/sisci/src",
+     "provider"),
     ("libverbs-lite/bench",),
 )
 _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <random>
 
 #include "limits.h"
@@ -246,6 +247,37 @@ unsigned Adapter::TakeBounce(Lock* lock, bool await) {
 void Adapter::GiveBounce(unsigned bounce) {
   free_bounces_.push_back(bounce);
   TheLibrary().answered.notify_all();
+}
+
+// ---- Which there are
+
+namespace {
+
+// VL_DEVICE is adapter 0, as everywhere; VL_DEVICE_n names another one.
+std::string DeviceOf(unsigned number) {
+  const std::string variable = number == 0 ? "VL_DEVICE" : "VL_DEVICE_" + std::to_string(number);
+  const char* const device = getenv(variable.c_str());
+  return device != nullptr && *device != 0 ? device : "exrnic" + std::to_string(number);
+}
+
+}  // namespace
+
+std::shared_ptr<Adapter> OpenAdapter(unsigned number) {
+  Require(number < kAdapters, SCI_ERR_ILLEGAL_ADAPTERNO);
+  std::weak_ptr<Adapter>& place = TheLibrary().adapters[number];
+  std::shared_ptr<Adapter> adapter = place.lock();
+  if (adapter == nullptr) {
+    adapter = std::make_shared<Adapter>(number, DeviceOf(number));
+    place = adapter;
+  }
+  return adapter;
+}
+
+Adapter* Descriptor::Open(unsigned number) {
+  const auto found = adapters.find(number);
+  if (found != adapters.end()) return found->second.get();
+  std::shared_ptr<Adapter> adapter = OpenAdapter(number);
+  return (adapters[number] = std::move(adapter)).get();
 }
 
 }  // namespace exrnic::sisci

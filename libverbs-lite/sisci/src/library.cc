@@ -2,11 +2,8 @@
 #include "library.h"
 
 #include <cerrno>
-#include <cstdlib>
-#include <string>
 #include <thread>
 
-#include "adapter.h"
 #include "signals.h"
 
 namespace exrnic::sisci {
@@ -82,30 +79,6 @@ void CallBack(const std::shared_ptr<Object>& object,
     if (action == SCI_CALLBACK_CANCEL) object->callback_cancelled = true;
     object->changed.notify_all();
   });
-}
-
-// ---- Adapters
-
-namespace {
-
-// VL_DEVICE is adapter 0, as everywhere; VL_DEVICE_n names another one.
-std::string DeviceOf(unsigned number) {
-  const std::string variable = number == 0 ? "VL_DEVICE" : "VL_DEVICE_" + std::to_string(number);
-  const char* const device = getenv(variable.c_str());
-  return device != nullptr && *device != 0 ? device : "exrnic" + std::to_string(number);
-}
-
-}  // namespace
-
-std::shared_ptr<Adapter> OpenAdapter(unsigned number) {
-  Require(number < kAdapters, SCI_ERR_ILLEGAL_ADAPTERNO);
-  std::weak_ptr<Adapter>& place = TheLibrary().adapters[number];
-  std::shared_ptr<Adapter> adapter = place.lock();
-  if (adapter == nullptr) {
-    adapter = std::make_shared<Adapter>(number, DeviceOf(number));
-    place = adapter;
-  }
-  return adapter;
 }
 
 Clock::time_point DeadlineOf(unsigned timeout_ms) {

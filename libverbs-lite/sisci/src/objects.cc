@@ -3,16 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "adapter.h"
-
 namespace exrnic::sisci {
-
-Adapter* Descriptor::Open(unsigned number) {
-  const auto found = adapters.find(number);
-  if (found != adapters.end()) return found->second.get();
-  std::shared_ptr<Adapter> adapter = OpenAdapter(number);
-  return (adapters[number] = std::move(adapter)).get();
-}
 
 LocalSegment::~LocalSegment() {
   if (owns_memory) munmap(memory, size);
@@ -77,13 +68,6 @@ sci_callback_action_t LocalInterrupt::RunCallback(const std::shared_ptr<LocalInt
   const bool more = with_data() ? !data.empty() : pending > 0;
   if (more && !removed && action != SCI_CALLBACK_CANCEL) Come(self);
   return action;
-}
-
-LocalInterrupt::Data LocalInterrupt::Take() {
-  Data taken = std::move(data.front());
-  data.pop_front();
-  adapter->Credit(taken.link, taken.connection);
-  return taken;
 }
 
 }  // namespace exrnic::sisci

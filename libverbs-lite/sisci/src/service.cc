@@ -129,6 +129,13 @@ void Adapter::Credit(const std::weak_ptr<Link>& of, uint32_t number) {
   *credit = *credit + 1;
 }
 
+LocalInterrupt::Data LocalInterrupt::Take() {
+  Data taken = std::move(data.front());
+  data.pop_front();
+  adapter->Credit(taken.link, taken.connection);
+  return taken;
+}
+
 void Adapter::ServeOpenQp(const std::shared_ptr<Link>& link, const Message& message) {
   Message answer = {};
   answer.kind = Kind::kAnswer;
