@@ -128,7 +128,7 @@ static struct exrnic_port_file *exrnic_port_file_alloc(struct exrnic_file *file)
 	if (IS_ERR(pfile))
 		return pfile;
 	pfile->file = file;
-	pfile->port.wake = exrnic_port_file_wake;
+	exrnic_port_init(&pfile->port, exrnic_port_file_wake);
 	init_waitqueue_head(&pfile->wait);
 	return pfile;
 }

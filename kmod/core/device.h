@@ -9,11 +9,10 @@
  *   exrnic_mbox.lock		one mailbox command at a time
  *   exrnic_firmware.lock	the on-chip processor
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
- *   exrnic_port.lock		what is done with a port
  *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
  *   exrnic_device.users_lock	what each user has
  *   exrnic_device.clients_list_lock	who is told that it is cut off; then locks of who is told
- * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
+ * and in interrupts, too: exrnic_port.lock, ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
  */
 #ifndef EXRNIC_DEVICE_H
 #define EXRNIC_DEVICE_H
@@ -98,7 +97,7 @@ struct exrnic_firmware {
 };
 
 /* On the auxiliary bus, one for each driver on top. */
-#define EXRNIC_AUXILIARIES 3
+#define EXRNIC_AUXILIARIES 4
 
 struct exrnic_device {
 	struct kref ref;

@@ -159,7 +159,7 @@ static void exrnic_auxiliaries_remove(struct exrnic_device *edev, unsigned int c
 
 static int exrnic_auxiliaries_add(struct exrnic_device *edev)
 {
-	static const char *const names[EXRNIC_AUXILIARIES] = { "cdev", "eth", "ib" };
+	static const char *const names[EXRNIC_AUXILIARIES] = { "cdev", "eth", "ib", "ntb" };
 	struct exrnic_auxiliary *aux;
 	unsigned int i;
 

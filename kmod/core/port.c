@@ -82,6 +82,27 @@ static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_por
 	exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
 }
 
+void exrnic_port_init(struct exrnic_port *port, void (*wake)(struct exrnic_port *port))
+{
+	spin_lock_init(&port->lock);
+	port->wake = wake;
+	port->dead = true;
+	port->pending = false;
+}
+EXRNIC_EXPORT(exrnic_port_init);
+
+/* Who has acted on it while it was closed finds it open, from one moment on. */
+static void exrnic_port_begin(struct exrnic_port *port, const struct exrnic_port_attr *attr, u32 msix_vector)
+{
+	spin_lock_irq(&port->lock);
+	port->mask = 0;
+	port->taken = 0;
+	exrnic_port_enable(port, attr, msix_vector);
+	WRITE_ONCE(port->dead, false);
+	exrnic_port_look_again(port);
+	spin_unlock_irq(&port->lock);
+}
+
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_port_attr *attr)
 {
@@ -93,11 +114,6 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		return -EINVAL;
 	port->edev = edev;
 	port->number = array_index_nospec(attr->port, EXRNIC_PORTS);
-	mutex_init(&port->lock);
-	port->mask = 0;
-	port->taken = 0;
-	port->dead = false;
-	port->pending = false;
 	msix_vector = exrnic_vectors_add_port(edev, port, attr->comp_vector);
 	if (msix_vector < 0)
 		return msix_vector;
@@ -105,21 +121,24 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 	if (err)
 		exrnic_vectors_remove_port(port);
 	else
-		exrnic_port_enable(port, attr, msix_vector);
+		exrnic_port_begin(port, attr, msix_vector);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_port_open);
 
-/* Also of a device that goes away: then nothing acts on it any more. Twice does no harm. */
+/* Also of a device that goes away. Behind the lock nothing acts on it any more. */
 void exrnic_port_close(struct exrnic_port *port)
 {
-	mutex_lock(&port->lock);
-	if (!port->dead) {
+	bool closed;
+
+	spin_lock_irq(&port->lock);
+	closed = port->dead;
+	if (!closed)
 		exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, 0);
-		exrnic_port_give_back(port);
-	}
 	WRITE_ONCE(port->dead, true);
-	mutex_unlock(&port->lock);
+	spin_unlock_irq(&port->lock);
+	if (!closed)
+		exrnic_port_give_back(port);
 	port->wake(port);
 }
 EXRNIC_EXPORT(exrnic_port_close);
@@ -133,45 +152,93 @@ static int exrnic_port_check_link(struct exrnic_port *port)
 	return status & EXRNIC_PORT_STATUS_LINK_UP ? 0 : -ENOTCONN;
 }
 
-static bool exrnic_port_peek_locked(struct exrnic_port *port, struct exrnic_port_news *news)
+static bool exrnic_port_read_news(struct exrnic_port *port, struct exrnic_port_news *news)
 {
-	int link = exrnic_port_check_link(port);
-	u32 bells = 0, events = 0;
+	const int link = exrnic_port_check_link(port);
 
-	if (link != -ENODEV) {
-		bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG) & ~port->mask;
-		events = exrnic_port_read(port, EXRNIC_REG_PORT_EVENTS) & EXRNIC_PORT_EVENTS_ALL;
-	}
-	if (!bells && !events) {
-		exrnic_port_look_again(port);
+	*news = (struct exrnic_port_news){ .link_up = !link, .taken = port->taken };
+	if (link == -ENODEV)
 		return false;
-	}
-	exrnic_port_notice(port);	/* its interrupt is still to come */
-	*news = (struct exrnic_port_news){
-		.bells = bells,
-		.events = events,
-		.link_up = !link,
-		.taken = port->taken,
-	};
-	return true;
+	news->bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG) & ~port->mask;
+	news->events = exrnic_port_read(port, EXRNIC_REG_PORT_EVENTS) & EXRNIC_PORT_EVENTS_ALL;
+	return news->bells || news->events;
 }
 
 bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news)
 {
-	bool any;
+	unsigned long flags;
+	bool any = false;
 
-	mutex_lock(&port->lock);
-	any = !port->dead && exrnic_port_peek_locked(port, news);
-	mutex_unlock(&port->lock);
+	spin_lock_irqsave(&port->lock, flags);
+	if (!port->dead) {
+		any = exrnic_port_read_news(port, news);
+		if (any)
+			exrnic_port_notice(port);	/* its interrupt is still to come */
+		else
+			exrnic_port_look_again(port);
+	}
+	spin_unlock_irqrestore(&port->lock, flags);
 	return any;
 }
 EXRNIC_EXPORT(exrnic_port_peek);
 
+bool exrnic_port_look(struct exrnic_port *port, struct exrnic_port_news *news)
+{
+	unsigned long flags;
+	bool any = false;
+
+	spin_lock_irqsave(&port->lock, flags);
+	if (!port->dead) {
+		WRITE_ONCE(port->pending, false);	/* before the registers: what comes from here on wakes */
+		any = exrnic_port_read_news(port, news);
+	}
+	spin_unlock_irqrestore(&port->lock, flags);
+	return any;
+}
+EXRNIC_EXPORT(exrnic_port_look);
+
+bool exrnic_port_is_up(struct exrnic_port *port)
+{
+	unsigned long flags;
+	bool up;
+
+	spin_lock_irqsave(&port->lock, flags);
+	up = !port->dead && !exrnic_port_check_link(port);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return up;
+}
+EXRNIC_EXPORT(exrnic_port_is_up);
+
+u32 exrnic_port_bells(struct exrnic_port *port)
+{
+	unsigned long flags;
+	u32 bells = 0;
+
+	spin_lock_irqsave(&port->lock, flags);
+	if (!port->dead && exrnic_port_check_link(port) != -ENODEV)
+		bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return bells;
+}
+EXRNIC_EXPORT(exrnic_port_bells);
+
+void exrnic_port_clear_bells(struct exrnic_port *port, u32 bells)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->lock, flags);
+	if (!port->dead)
+		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_RUNG, bells);
+	spin_unlock_irqrestore(&port->lock, flags);
+}
+EXRNIC_EXPORT(exrnic_port_clear_bells);
+
 bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news)
 {
+	unsigned long flags;
 	bool taken;
 
-	mutex_lock(&port->lock);
+	spin_lock_irqsave(&port->lock, flags);
 	taken = !port->dead && port->taken == news->taken;
 	if (taken) {
 		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_RUNG, news->bells);
@@ -179,21 +246,22 @@ bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *n
 		port->taken++;
 		exrnic_port_look_again(port);
 	}
-	mutex_unlock(&port->lock);
+	spin_unlock_irqrestore(&port->lock, flags);
 	return taken;
 }
 EXRNIC_EXPORT(exrnic_port_take);
 
 static int exrnic_port_say(struct exrnic_port *port, u32 reg, u32 value)
 {
+	unsigned long flags;
 	int err = -ENODEV;
 
-	mutex_lock(&port->lock);
+	spin_lock_irqsave(&port->lock, flags);
 	if (!port->dead)
 		err = exrnic_port_check_link(port);
 	if (!err)
 		exrnic_port_write(port, reg, value);
-	mutex_unlock(&port->lock);
+	spin_unlock_irqrestore(&port->lock, flags);
 	return err;
 }
 
@@ -219,16 +287,17 @@ EXRNIC_EXPORT(exrnic_port_set_spad);
 
 int exrnic_port_get_spad(struct exrnic_port *port, bool of_peer, u32 index, u32 *value)
 {
+	unsigned long flags;
 	int err = 0;
 
 	if (index >= EXRNIC_PORT_SPADS)
 		return -EINVAL;
-	mutex_lock(&port->lock);
+	spin_lock_irqsave(&port->lock, flags);
 	if (port->dead || exrnic_port_check_link(port) == -ENODEV)
 		err = -ENODEV;
 	else
 		*value = exrnic_port_read(port, exrnic_port_spads(of_peer) + 4 * index);
-	mutex_unlock(&port->lock);
+	spin_unlock_irqrestore(&port->lock, flags);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_port_get_spad);
@@ -236,16 +305,17 @@ EXRNIC_EXPORT(exrnic_port_get_spad);
 /* What has been rung and is masked now is not told; what was rung while it was masked is. */
 int exrnic_port_set_mask(struct exrnic_port *port, u32 mask)
 {
+	unsigned long flags;
 	int err = -ENODEV;
 
-	mutex_lock(&port->lock);
+	spin_lock_irqsave(&port->lock, flags);
 	if (!port->dead) {
 		port->mask = mask;
 		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, mask);
 		exrnic_port_look_again(port);
 		err = 0;
 	}
-	mutex_unlock(&port->lock);
+	spin_unlock_irqrestore(&port->lock, flags);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_port_set_mask);

@@ -88,29 +88,58 @@ u32 exrnic_windows_for(const struct exrnic_device *edev, u64 length)
 }
 EXRNIC_EXPORT(exrnic_windows_for);
 
+int exrnic_window_reserve(struct exrnic_device *edev, struct exrnic_window *window, u64 length)
+{
+	window->count = exrnic_windows_for(edev, length);
+	return window->count ? exrnic_windows_alloc(edev, window) : -EINVAL;
+}
+EXRNIC_EXPORT(exrnic_window_reserve);
+
+void exrnic_window_give_back(struct exrnic_device *edev, struct exrnic_window *window)
+{
+	exrnic_windows_free(edev, window);
+}
+EXRNIC_EXPORT(exrnic_window_give_back);
+
+int exrnic_window_show(struct exrnic_device *edev, const struct exrnic_window *window,
+		       const struct exrnic_window_attr *attr)
+{
+	const struct exrnic_window shown = {
+		.first = window->first,
+		.count = exrnic_windows_for(edev, attr->length),
+	};
+
+	if (!shown.count || shown.count > window->count)
+		return -EINVAL;
+	return exrnic_windows_set(edev, &shown, attr);
+}
+EXRNIC_EXPORT(exrnic_window_show);
+
+/* Behind the device's answer nothing goes by these entries any more. */
+void exrnic_window_hide(struct exrnic_device *edev, const struct exrnic_window *window)
+{
+	exrnic_windows_close(edev, window, window->count);
+}
+EXRNIC_EXPORT(exrnic_window_hide);
+
 int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
 		       const struct exrnic_window_attr *attr)
 {
-	int err;
+	int err = exrnic_window_reserve(edev, window, attr->length);
 
-	window->count = exrnic_windows_for(edev, attr->length);
-	if (!window->count)
-		return -EINVAL;
-	err = exrnic_windows_alloc(edev, window);
 	if (err)
 		return err;
-	err = exrnic_windows_set(edev, window, attr);
+	err = exrnic_window_show(edev, window, attr);
 	if (err)
-		exrnic_windows_free(edev, window);
+		exrnic_window_give_back(edev, window);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_window_open);
 
-/* Behind the device's answer nothing goes by these entries any more. */
 void exrnic_window_close(struct exrnic_device *edev, struct exrnic_window *window)
 {
-	exrnic_windows_close(edev, window, window->count);
-	exrnic_windows_free(edev, window);
+	exrnic_window_hide(edev, window);
+	exrnic_window_give_back(edev, window);
 }
 EXRNIC_EXPORT(exrnic_window_close);
 

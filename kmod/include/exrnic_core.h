@@ -42,6 +42,7 @@ struct net_device;
 #define EXRNIC_AUX_CDEV EXRNIC_NAME ".cdev"
 #define EXRNIC_AUX_ETH EXRNIC_NAME ".eth"
 #define EXRNIC_AUX_IB EXRNIC_NAME ".ib"
+#define EXRNIC_AUX_NTB EXRNIC_NAME ".ntb"
 
 /**
  * struct exrnic_auxiliary - a device on the auxiliary bus
@@ -600,14 +601,22 @@ int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
 		       const struct exrnic_window_attr *attr);
 /* Nobody maps it any more. */
 void exrnic_window_close(struct exrnic_device *edev, struct exrnic_window *window);
+/*
+ * Or in two steps: places that are kept, in all lives of the device, as long as somebody maps them; and what they show, from their
+ * first byte on, where the length may be less. What they do not show reads as all ones.
+ */
+int exrnic_window_reserve(struct exrnic_device *edev, struct exrnic_window *window, u64 length);
+void exrnic_window_give_back(struct exrnic_device *edev, struct exrnic_window *window);
+int exrnic_window_show(struct exrnic_device *edev, const struct exrnic_window *window, const struct exrnic_window_attr *attr);
+void exrnic_window_hide(struct exrnic_device *edev, const struct exrnic_window *window);
 /* Where the first window of all lies; they follow each other. Does not sleep. */
 phys_addr_t exrnic_window_address(const struct exrnic_device *edev);
 
 /* ---- Ports: doorbell bits, scratchpads and the link to one port of a peer */
 
 /**
- * struct exrnic_port - a port; several may act on it at the same time
- * @wake:	by its owner: exrnic_port_may_tell() has become true. Any context
+ * struct exrnic_port - a port; several may act on it at the same time, in any context
+ * @wake:	by its owner: exrnic_port_may_tell() has become true. Any context, and with the lock of the port: it acts on none
  */
 struct exrnic_port {
 	void (*wake)(struct exrnic_port *port);
@@ -615,7 +624,7 @@ struct exrnic_port {
 	struct exrnic_device *edev;
 	struct exrnic_vector *vector;
 	u32 number;
-	struct mutex lock;
+	spinlock_t lock;	/* also in interrupts */
 	u32 mask;
 	u32 taken;	/* how often something has been */
 	bool dead;	/* closed: it is not the device's any more */
@@ -638,17 +647,29 @@ struct exrnic_port_news {
 	u32 taken;
 };
 
-/* -EINVAL: no such port or peer, -EBUSY: somebody has it. */
+/* Once, before all else. It is closed. */
+void exrnic_port_init(struct exrnic_port *port, void (*wake)(struct exrnic_port *port));
+/* -EINVAL: no such port or peer, -EBUSY: somebody has it. Opening and closing are for threads, as all else is not. */
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_port_attr *attr);
-/* Twice does no harm. What acts on it gives -ENODEV from then on. */
+/* Twice, one behind the other, does no harm. What acts on it gives -ENODEV from then on. */
 void exrnic_port_close(struct exrnic_port *port);
-bool exrnic_port_is_closed(const struct exrnic_port *port);	/* does not sleep */
-bool exrnic_port_may_tell(const struct exrnic_port *port);	/* or is closed; does not sleep */
+bool exrnic_port_is_closed(const struct exrnic_port *port);
+/* Its link. */
+bool exrnic_port_is_up(struct exrnic_port *port);
+bool exrnic_port_may_tell(const struct exrnic_port *port);	/* or is closed */
 /* What has come, which stays; false: nothing. */
 bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news);
+/*
+ * Likewise; and from now on what comes wakes again, though all of this stays: for an owner who tells himself what is new. It
+ * may wake for nothing.
+ */
+bool exrnic_port_look(struct exrnic_port *port, struct exrnic_port_news *news);
 /* It has been told; false: by somebody else, before. */
 bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news);
+/* Those that are rung, masked or not. */
+u32 exrnic_port_bells(struct exrnic_port *port);
+void exrnic_port_clear_bells(struct exrnic_port *port, u32 bells);
 int exrnic_port_set_mask(struct exrnic_port *port, u32 mask);
 /* -ENOTCONN: the peer's is closed. */
 int exrnic_port_ring(struct exrnic_port *port, u32 bits);
