@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(kmod/Kbuild kmod/{core,cdev,eth,ib,include,uapi} rtl-model/gen/exrnic_hw.h libverbs-lite/data_path/exrnic_{data_path,driver,post}.h)
+PARTS=(kmod/Kbuild kmod/{core,cdev,eth,ib,ntb,include,uapi} rtl-model/gen/exrnic_hw.h libverbs-lite/data_path/exrnic_{data_path,driver,post}.h)
 how=(-s)
 if [[ $1 == --copy ]]; then
   how=(--preserve=timestamps)

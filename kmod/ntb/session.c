@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How a link comes up, and goes. A thread, the work, looks at the peer's record whenever something may have changed, and goes on
+ * from there:
+ *
+ *   the odd ports have found each other	a queue pair is made, and told
+ *   the peer tells its queue pair		ours is connected to it, and that is told
+ *   the peer's is connected to ours		windows show what the peer says; that is told
+ *   both have followed all that was told, and clients of both want the link: it is up
+ *
+ * A queue pair is connected once. If it fails, or the peer tells another one, there is a new one, so that no late frame of the old
+ * one counts; the next ones come later each time. All that a peer can do by its record is that its own windows do not work.
+ */
+#include "ntb.h"
+
+/* A peer follows what is told within so long, or the link goes down. */
+#define EXRNIC_NTB_FOLLOW_LIMIT		(2 * HZ)
+#define EXRNIC_NTB_PAUSE_MIN		1
+#define EXRNIC_NTB_PAUSE_MAX		HZ
+/* So often in a jiffy the work is done; a peer can ring without end. */
+#define EXRNIC_NTB_WORK_EACH_JIFFY	16
+
+static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
+{
+	if (link->up == up)
+		return;
+	WRITE_ONCE(link->up, up);
+	if (up)
+		link->pause = EXRNIC_NTB_PAUSE_MIN;
+	dev_dbg(&link->ntb.dev, "the link is %s\n", up ? "up" : "down");
+	ntb_link_event(&link->ntb);
+}
+
+static void exrnic_ntb_set_followed(struct exrnic_ntb_link *link)
+{
+	WRITE_ONCE(link->followed, true);
+	wake_up_all(&link->wait);
+}
+
+/* ---- Windows of the peer */
+
+static void exrnic_ntb_update_places(struct exrnic_ntb_link *link)
+{
+	const struct exrnic_ntb_place none = {};
+	u32 i;
+
+	for (i = 0; i < link->settings.windows; i++) {
+		const struct exrnic_ntb_inbound *in = &link->in[i];
+
+		link->record.places[i] = none;
+		if (in->registered && !in->withdrawn) {
+			link->record.places[i].stag = in->mr.stag;
+			link->record.places[i].pages = in->bytes >> EXRNIC_PAGE_SHIFT;
+		}
+	}
+}
+
+static void exrnic_ntb_register_all(struct exrnic_ntb_link *link)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < link->settings.windows; i++) {
+		err = exrnic_ntb_inbound_register(link, &link->in[i]);
+		if (err)
+			dev_err(&link->ntb.dev, "window %u of the peer shows nothing: error %d\n", i, err);
+	}
+}
+
+static void exrnic_ntb_forget_all(struct exrnic_ntb_link *link)
+{
+	u32 i;
+
+	for (i = 0; i < link->settings.windows; i++)
+		exrnic_ntb_inbound_forget(link, &link->in[i]);
+}
+
+/* ---- The queue pair */
+
+static void exrnic_ntb_drop(struct exrnic_ntb_link *link)
+{
+	exrnic_ntb_set_up(link, false);
+	exrnic_ntb_windows_hide(link);
+	exrnic_ntb_qp_destroy(link);
+	link->peer_qpn = 0;
+	link->record.qpn = 0;
+	link->record.peer_qpn = 0;
+	exrnic_ntb_set_followed(link);
+}
+
+static int exrnic_ntb_begin_qp(struct exrnic_ntb_link *link)
+{
+	int err = exrnic_ntb_qp_create(link);
+
+	if (err)
+		return err;
+	link->record.qpn = link->queues.qp.qpn;
+	exrnic_ntb_update_places(link);
+	exrnic_ntb_record_tell(link);
+	return 0;
+}
+
+static int exrnic_ntb_connect(struct exrnic_ntb_link *link, u32 peer_qpn)
+{
+	int err = exrnic_ntb_qp_connect(link, peer_qpn);
+
+	if (err)
+		return err;
+	link->peer_qpn = peer_qpn;
+	link->record.peer_qpn = peer_qpn;
+	exrnic_ntb_record_tell(link);
+	return 0;
+}
+
+/* ---- What the peer says */
+
+static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
+{
+	struct exrnic_ntb_record peer;
+	u16 followed;
+	int err;
+
+	if (!exrnic_ntb_record_hear(link, &peer, &followed))
+		return 0;
+	if (link->peer_qpn && peer.qpn != link->peer_qpn)
+		return -ECONNRESET;
+	if (!link->peer_qpn) {
+		/* One that is connected to an earlier one of ours is about to go. */
+		if (!peer.qpn || (peer.peer_qpn && peer.peer_qpn != link->record.qpn))
+			return 0;
+		err = exrnic_ntb_connect(link, peer.qpn);
+		if (err)
+			return err;
+	}
+	if (peer.peer_qpn != link->record.qpn) {
+		exrnic_ntb_set_up(link, false);
+		return 0;
+	}
+	err = exrnic_ntb_windows_show(link, peer.places);
+	if (err)
+		return err;
+	exrnic_ntb_record_follow(link, peer.seq);
+	if (followed == link->record.seq)
+		exrnic_ntb_set_followed(link);
+	exrnic_ntb_set_up(link, link->record.enabled && peer.enabled && link->record.ready && peer.ready &&
+					(link->up || followed == link->record.seq));
+	return 0;
+}
+
+/* ---- The work */
+
+static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies_from_now)
+{
+	queue_delayed_work(system_unbound_wq, &link->work, jiffies_from_now);
+}
+
+static void exrnic_ntb_begin_anew(struct exrnic_ntb_link *link, int err)
+{
+	dev_dbg(&link->ntb.dev, "the queue pair begins anew: error %d\n", err);
+	exrnic_ntb_drop(link);
+	exrnic_ntb_record_tell(link);
+	link->not_before = jiffies + link->pause;
+	link->pause = min_t(unsigned long, 2 * link->pause, EXRNIC_NTB_PAUSE_MAX);
+	exrnic_ntb_later(link, link->not_before - jiffies);
+}
+
+/*
+ * False: the odd ports have not found each other. If they have lost each other in between, all begins anew. That they have found
+ * each other the port may tell later than it shows it.
+ */
+static bool exrnic_ntb_meet(struct exrnic_ntb_link *link)
+{
+	struct exrnic_port_news news;
+	bool lost = exrnic_port_peek(&link->control_port, &news) &&
+		    exrnic_port_take(&link->control_port, &news) && (news.events & EXRNIC_PORT_EVENT_LINK_DOWN);
+	bool met = !exrnic_device_error(link->edev) && exrnic_port_is_up(&link->control_port);
+
+	if (link->met && (lost || !met))
+		exrnic_ntb_drop(link);
+	if (met && (lost || !link->met))
+		exrnic_ntb_record_forget(link);
+	link->met = met;
+	return met;
+}
+
+static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
+{
+	const bool ready = exrnic_ntb_bells_ready(link);
+	bool changed = ready != link->record.ready;
+	int err = 0;
+
+	link->record.ready = ready;
+	if (READ_ONCE(link->broken) && link->queues.has_qp)
+		return -ECONNRESET;
+	if (!link->queues.has_qp) {
+		if (time_before(jiffies, link->not_before)) {
+			exrnic_ntb_later(link, link->not_before - jiffies);
+			return 0;
+		}
+		err = exrnic_ntb_begin_qp(link);
+		changed = false;
+	}
+	if (changed)
+		exrnic_ntb_record_tell(link);
+	return err ? err : exrnic_ntb_follow(link);
+}
+
+static bool exrnic_ntb_work_is_too_much(struct exrnic_ntb_link *link)
+{
+	if (link->work_jiffy != jiffies) {
+		link->work_jiffy = jiffies;
+		link->work_count = 0;
+	}
+	return link->work_count++ >= EXRNIC_NTB_WORK_EACH_JIFFY;
+}
+
+static void exrnic_ntb_work(struct work_struct *work)
+{
+	struct exrnic_ntb_link *link = container_of(to_delayed_work(work), struct exrnic_ntb_link, work);
+	int err;
+
+	if (exrnic_ntb_work_is_too_much(link)) {
+		exrnic_ntb_later(link, 1);
+		return;
+	}
+	mutex_lock(&link->lock);
+	if (link->alive && exrnic_ntb_meet(link)) {
+		err = exrnic_ntb_go_on(link);
+		if (err)
+			exrnic_ntb_begin_anew(link, err);
+	}
+	mutex_unlock(&link->lock);
+}
+
+/* ---- Clients' wishes */
+
+/*
+ * With the lock, which it gives up meanwhile. The link of a peer that does not follow goes down: then nothing of what was
+ * told before counts any more.
+ */
+static void exrnic_ntb_tell_and_wait(struct exrnic_ntb_link *link)
+{
+	bool waits;
+
+	if (!link->alive || !link->met || !link->queues.has_qp)
+		return;
+	exrnic_ntb_record_tell(link);
+	waits = link->up;
+	mutex_unlock(&link->lock);
+	if (waits && !wait_event_timeout(link->wait, READ_ONCE(link->followed), EXRNIC_NTB_FOLLOW_LIMIT)) {
+		WRITE_ONCE(link->broken, true);
+		exrnic_ntb_kick(link);
+	}
+	mutex_lock(&link->lock);
+}
+
+void exrnic_ntb_session_enable(struct exrnic_ntb_link *link, bool enable)
+{
+	mutex_lock(&link->lock);
+	if (link->record.enabled != enable) {
+		link->record.enabled = enable;
+		exrnic_ntb_tell_and_wait(link);
+		if (!link->record.enabled)
+			exrnic_ntb_set_up(link, false);
+	}
+	mutex_unlock(&link->lock);
+	exrnic_ntb_kick(link);
+}
+
+static void exrnic_ntb_withdraw(struct exrnic_ntb_link *link, struct exrnic_ntb_inbound *in)
+{
+	in->withdrawn = true;
+	exrnic_ntb_update_places(link);
+	exrnic_ntb_tell_and_wait(link);
+	exrnic_ntb_inbound_forget(link, in);
+	in->bytes = 0;
+	in->withdrawn = false;
+}
+
+/* Between two lives of the device it is kept for the next one. */
+static int exrnic_ntb_offer(struct exrnic_ntb_link *link, struct exrnic_ntb_inbound *in, dma_addr_t bus, u64 bytes)
+{
+	int err = 0;
+
+	in->bus = bus;
+	in->bytes = bytes;
+	if (link->alive)
+		err = exrnic_ntb_inbound_register(link, in);
+	if (err && !exrnic_device_error(link->edev)) {
+		in->bytes = 0;
+		return err;
+	}
+	exrnic_ntb_update_places(link);
+	exrnic_ntb_tell_and_wait(link);
+	return 0;
+}
+
+int exrnic_ntb_session_set_window(struct exrnic_ntb_link *link, u32 window, dma_addr_t bus, u64 bytes)
+{
+	struct exrnic_ntb_inbound *in = &link->in[window];
+	int err = 0;
+
+	mutex_lock(&link->windows_lock);
+	mutex_lock(&link->lock);
+	if (in->bytes)
+		exrnic_ntb_withdraw(link, in);
+	if (bytes)
+		err = exrnic_ntb_offer(link, in, bus, bytes);
+	mutex_unlock(&link->lock);
+	mutex_unlock(&link->windows_lock);
+	return err;
+}
+
+/* ---- The device's lives */
+
+static void exrnic_ntb_control_wake(struct exrnic_port *port)
+{
+	exrnic_ntb_kick(container_of(port, struct exrnic_ntb_link, control_port));
+}
+
+static int exrnic_ntb_control_open(struct exrnic_ntb_link *link)
+{
+	const struct exrnic_port_attr attr = {
+		.port = 2 * link->settings.link + 1,
+		.peer_node = link->settings.peer_node,
+		.peer_port = 2 * link->settings.peer_link + 1,
+		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
+	};
+
+	return exrnic_port_open(link->edev, &link->control_port, &attr);
+}
+
+static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
+{
+	int err = exrnic_ntb_queues_create(link);
+
+	if (err)
+		return err;
+	err = exrnic_ntb_bells_open(link);
+	if (err)
+		goto err_queues;
+	err = exrnic_ntb_control_open(link);
+	if (err)
+		goto err_bells;
+	exrnic_ntb_register_all(link);
+	link->met = false;
+	link->not_before = jiffies;
+	link->pause = EXRNIC_NTB_PAUSE_MIN;
+	link->alive = true;
+	exrnic_device_watch(link->edev);
+	return 0;
+
+err_bells:
+	exrnic_ntb_bells_close(link);
+err_queues:
+	exrnic_ntb_queues_destroy(link);
+	return err;
+}
+
+static void exrnic_ntb_begin(struct exrnic_client *client)
+{
+	struct exrnic_ntb_link *link = container_of(client, struct exrnic_ntb_link, client);
+	int err;
+
+	mutex_lock(&link->lock);
+	err = exrnic_ntb_begin_life(link);
+	mutex_unlock(&link->lock);
+	if (err)
+		dev_err(&link->ntb.dev, "the link stays down, as the device refuses its ports (%u and %u) or queues: error %d\n",
+			2 * link->settings.link, 2 * link->settings.link + 1, err);
+	else
+		exrnic_ntb_kick(link);
+}
+
+static void exrnic_ntb_end_life(struct exrnic_ntb_link *link)
+{
+	link->alive = false;
+	exrnic_device_unwatch(link->edev);
+	exrnic_port_close(&link->control_port);
+	exrnic_ntb_bells_close(link);
+	exrnic_ntb_drop(link);
+	exrnic_ntb_forget_all(link);
+	exrnic_ntb_queues_destroy(link);
+}
+
+static void exrnic_ntb_end(struct exrnic_client *client)
+{
+	struct exrnic_ntb_link *link = container_of(client, struct exrnic_ntb_link, client);
+
+	mutex_lock(&link->lock);
+	if (link->alive)
+		exrnic_ntb_end_life(link);
+	mutex_unlock(&link->lock);
+	cancel_delayed_work_sync(&link->work);
+}
+
+static void exrnic_ntb_notice(struct exrnic_client *client, u32 notices)
+{
+	exrnic_ntb_kick(container_of(client, struct exrnic_ntb_link, client));
+}
+
+static const struct exrnic_client_ops exrnic_ntb_client_ops = {
+	.begin = exrnic_ntb_begin,
+	.end = exrnic_ntb_end,
+	.notice = exrnic_ntb_notice,
+};
+
+void exrnic_ntb_session_init(struct exrnic_ntb_link *link)
+{
+	mutex_init(&link->windows_lock);
+	mutex_init(&link->lock);
+	init_waitqueue_head(&link->wait);
+	INIT_DELAYED_WORK(&link->work, exrnic_ntb_work);
+	exrnic_port_init(&link->control_port, exrnic_ntb_control_wake);
+	link->client.ops = &exrnic_ntb_client_ops;
+}

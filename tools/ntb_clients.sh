@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds Linux's NTB and its clients, unmodified, out of Debian's source of the kernel whose headers are in KDIR, and
+# exrnic_ntb.ko, which needs them, with the other modules:
+#
+#   tools/ntb_clients.sh FOLDER [KBUILD-ARGUMENT...]
+#
+# FOLDER/kmod has the modules of this project, FOLDER/ntb those of Linux, and ntb_test.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for part in common apt kernel ntb_source; do
+  # shellcheck source=/dev/null
+  . "tools/setup/$part.sh"
+done
+
+CLIENTS=(drivers/ntb/core.c drivers/ntb/ntb_transport.c drivers/ntb/test/ntb_{tool,pingpong,perf}.c drivers/net/ntb_netdev.c)
+
+
+# link_sources SOURCE TO: flat, and how they are built.
+link_sources() {
+  local file
+  fresh_dir "$2"
+  for file in "${CLIENTS[@]}"; do ln -s "$(realpath "$1/$file")" "$2/"; done
+  cp "$1/tools/testing/selftests/ntb/ntb_test.sh" "$2/"
+  cat >"$2/Kbuild" <<'END'
+obj-m := ntb.o ntb_transport.o ntb_netdev.o ntb_tool.o ntb_pingpong.o ntb_perf.o
+ntb-y := core.o
+END
+}
+
+main() {
+  local out release version STEP=1 STEPS=2
+  out=$(mkdir -p "$1" && realpath "$1")
+  shift
+  find_debian
+  release=$(headers_release "$KDIR")
+  # shellcheck disable=SC2016 # dpkg's variable
+  version=${NTB_VERSION:-$(dpkg-query -W -f='${Version}' "linux-headers-$release")}
+  ensure_ntb_source "$(grep -o '^[0-9]*\.[0-9]*' <<<"$version")" "$version"
+  link_sources "$FOUND_NTB_SOURCE" "$out/ntb"
+  (
+    unset MAKEFLAGS MFLAGS
+    make -s -C "$(realpath "$KDIR")" M="$out/ntb" -j "$(nproc)" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+  )
+  tools/kbuild.sh "$out" EXRNIC_NTB=m KBUILD_EXTRA_SYMBOLS="$out/ntb/Module.symvers" "$@"
+}
+
+main "$@"
