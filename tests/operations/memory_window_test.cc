@@ -343,16 +343,14 @@ TEST_CASE("no peer ends a domain's window, and no other domain has anything of i
   pair.owner.must_bind(pair.owner.bind());
   SECTION("a SEND_INVALIDATE") {
     pair.right.receive({element(pair.right.near, 0, 100)});
-    const exrnic_cqe cqe =
-        pair.ask(with_imm(send_of({element(pair.left.near, 0, 100)}),
-                          EXRNIC_WQE_OPCODE_SEND_INVALIDATE, pair.owner.stag));
+    const exrnic_cqe cqe = pair.ask(with_imm(send_of({element(pair.left.near, 0, 100)}),
+                                             EXRNIC_WQE_OPCODE_SEND_INVALIDATE, pair.owner.stag));
     CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
     CHECK(cqe.detail == EXRNIC_TERM_CODE_NOT_INVALIDATED);
   }
   SECTION("another domain's bind, invalidation") {
     constexpr uint32_t kQpn = 55;
-    QueuePair other =
-        pair.right.rnic.create_qp(kQpn, End::kPage, End::kPd + 1, pair.right.cq);
+    QueuePair other = pair.right.rnic.create_qp(kQpn, End::kPage, End::kPd + 1, pair.right.cq);
     pair.right.rnic.connect(other, 0, kQpn);
     SECTION("invalidation") {
       pair.right.rnic.post(other, local_invalidate_of(pair.owner.stag));

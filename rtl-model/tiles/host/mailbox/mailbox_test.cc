@@ -235,7 +235,8 @@ TEST_CASE(
     "A region that work requests register, and a memory window, need no pages, and go whatever "
     "their "
     "key is") {
-  const auto kind = GENERATE(EXRNIC_REGION_KIND_FAST, EXRNIC_REGION_KIND_MEMORY_WINDOW, EXRNIC_REGION_KIND_DOMAIN_WINDOW);
+  const auto kind = GENERATE(EXRNIC_REGION_KIND_FAST, EXRNIC_REGION_KIND_MEMORY_WINDOW,
+                             EXRNIC_REGION_KIND_DOMAIN_WINDOW);
   Mailbox mailbox;
   exrnic_mbox_register_mr payload{};
   payload.stag = kStag;

@@ -35,8 +35,8 @@ Answer oracle(const std::vector<Mr>& table, const Access& access) {
                                         access.qpn, access.generation}))
     return {kXlateStream};
   if (access.invalidate) {
-    const bool right = access.access == 0 ||
-                       (window ? !of_domain : (region.access & access.access) != 0);
+    const bool right =
+        access.access == 0 || (window ? !of_domain : (region.access & access.access) != 0);
     return {right ? kXlateOk : kXlateAccess};
   }
   if ((region.access & access.access) != access.access) return {kXlateAccess};
