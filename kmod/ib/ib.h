@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -28,6 +29,8 @@
 #define EXRNIC_IB_FAST_PAGES	512
 /* IB_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which kernels name since 6.2. */
 #define EXRNIC_IB_ACCESS_FLUSH	(BIT(8) | BIT(9))
+/* What a datagram of the general services has in front, and itself: see exrnic_ib_header_bytes(). */
+#define EXRNIC_IB_MAD_PLACE	ALIGN(EXRNIC_GRH_BYTES + sizeof(struct ib_mad), 64)
 
 struct exrnic_ib_device {
 	struct ib_device ibdev;
@@ -175,6 +178,12 @@ static inline struct exrnic_device *exrnic_ib_edev(struct ib_device *ibdev)
 	return exrnic_ib_device(ibdev)->edev;
 }
 
+/* Of UD, each slot's place of headers: the GRH, and behind it what is inline, or the whole MAD. */
+static inline u32 exrnic_ib_header_bytes(const struct exrnic_ib_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_GSI ? EXRNIC_IB_MAD_PLACE : EXRNIC_IB_HEADER_BYTES;
+}
+
 /* ---- memory.c */
 
 /* A process's: address is page-aligned; access: IB_ACCESS_*. */
@@ -200,6 +209,8 @@ int exrnic_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
 
 /* ---- source.c */
 
+/* Of a buffer of the kernel that is mapped for the device; NULL: there is none. Any context. */
+void *exrnic_ib_cpu_address(struct ib_device *ibdev, u64 bus);
 /* Of a receive of the general services, whose first element is at that bus address. With interrupts on. */
 void exrnic_ib_check_source(struct ib_device *ibdev, const struct ib_wc *wc, u64 buffer);
 

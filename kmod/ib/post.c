@@ -139,13 +139,38 @@ static int exrnic_ib_put_registration(const struct ib_send_wr *wr, struct exrnic
 	return 1;
 }
 
+/*
+ * A MAD is copied behind its GRH: what the device could not read would end the general services, and ib_mad, which hopes that
+ * their receives go on whatever becomes of what it sends, knows no way back.
+ */
+static int exrnic_ib_gather_mad(struct exrnic_ib_qp *qp, u8 *to, const struct ib_send_wr *wr)
+{
+	u32 length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *element = &wr->sg_list[i];
+		const void *from;
+
+		if (element->lkey != qp->ibqp.pd->local_dma_lkey || element->length > sizeof(struct ib_mad) - length)
+			return -EINVAL;
+		from = exrnic_ib_cpu_address(qp->ibqp.device, element->addr);
+		if (!from)
+			return -EFAULT;
+		memcpy(to + length, from, element->length);
+		length += element->length;
+	}
+	return length;
+}
+
 /* The GRH of its address handle stands in front of it, at the place of the slot that comes next. */
 static int exrnic_ib_put_datagram(struct exrnic_ib_qp *qp, const struct ib_send_wr *wr, struct exrnic_work *work)
 {
 	const u32 slot = exrnic_ring_slot(&qp->sq.path.ring, exrnic_ring_posted(&qp->sq.path.ring));
 	const struct ib_ud_wr *ud = ud_wr(wr);
 	const struct exrnic_ib_ah *ah = exrnic_ib_ah(ud->ah);
-	u8 *header = qp->headers.address + slot * EXRNIC_IB_HEADER_BYTES;
+	u8 *header = qp->headers.address + slot * exrnic_ib_header_bytes(qp);
+	const bool is_mad = qp->ibqp.qp_type == IB_QPT_GSI;
 	const struct ib_sge element = {
 		.addr = (uintptr_t)header,
 		.length = EXRNIC_GRH_BYTES,
@@ -161,10 +186,11 @@ static int exrnic_ib_put_datagram(struct exrnic_ib_qp *qp, const struct ib_send_
 	slots = exrnic_ib_put_elements(work, 0, &element, 1, qp->sq.elements);
 	if (slots < 0)
 		return slots;
-	if (!(wr->send_flags & IB_SEND_INLINE)) {
+	if (!(wr->send_flags & IB_SEND_INLINE) && !is_mad) {
 		slots = exrnic_ib_put_elements(work, 1, wr->sg_list, wr->num_sge, qp->sq.elements);
 	} else {
-		length = exrnic_ib_gather(header + sizeof(ah->grh), wr, qp->sq.inline_bytes);
+		length = is_mad ? exrnic_ib_gather_mad(qp, header + sizeof(ah->grh), wr) :
+				  exrnic_ib_gather(header + sizeof(ah->grh), wr, qp->sq.inline_bytes);
 		if (length < 0)
 			return length;
 		work->head.length = cpu_to_le32(EXRNIC_GRH_BYTES + length);

@@ -96,7 +96,7 @@ static void exrnic_ib_qp_free_memory(struct exrnic_ib_qp *qp)
 
 static u32 exrnic_ib_headers_bytes(const struct exrnic_ib_qp *qp)
 {
-	return EXRNIC_IB_HEADER_BYTES << qp->sq.log_slots;
+	return exrnic_ib_header_bytes(qp) << qp->sq.log_slots;
 }
 
 static int exrnic_ib_qp_alloc_memory(struct exrnic_ib_qp *qp)

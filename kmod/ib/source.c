@@ -28,12 +28,14 @@
 #define EXRNIC_IB_ND_TABLE	(&nd_tbl)
 #endif
 
-/* A buffer that is mapped for the device. The kernel maps all of its memory here. */
-static void *exrnic_ib_cpu_address(struct device *dev, dma_addr_t bus)
+/* The kernel maps all of its memory here. */
+void *exrnic_ib_cpu_address(struct ib_device *ibdev, u64 bus)
 {
+	struct device *dev = exrnic_device_dma(exrnic_ib_edev(ibdev));
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+	const phys_addr_t phys = domain ? iommu_iova_to_phys(domain, bus) : dma_to_phys(dev, bus);
 
-	return phys_to_virt(domain ? iommu_iova_to_phys(domain, bus) : dma_to_phys(dev, bus));
+	return phys && pfn_valid(PHYS_PFN(phys)) ? phys_to_virt(phys) : NULL;
 }
 
 static bool exrnic_ib_neighbour_is(struct neigh_table *table, const void *address, struct net_device *netdev,
@@ -145,9 +147,10 @@ void exrnic_ib_check_source(struct ib_device *ibdev, const struct ib_wc *wc, u64
 {
 	struct exrnic_ib_device *dev = exrnic_ib_device(ibdev);
 	struct net_device *netdev = exrnic_device_netdev(dev->edev);
-	u8 *place = exrnic_ib_cpu_address(exrnic_device_dma(dev->edev), buffer);
+	u8 *place = exrnic_ib_cpu_address(ibdev, buffer);
 
-	if (!exrnic_ib_place_is(place, wc->byte_len, netdev, wc->smac)) {
+	/* The device has written there, so it is. */
+	if (place && !exrnic_ib_place_is(place, wc->byte_len, netdev, wc->smac)) {
 		atomic64_inc(&dev->forged);
 		exrnic_ib_blank((struct ib_mad_hdr *)(place + EXRNIC_GRH_BYTES));
 	}

@@ -27,7 +27,7 @@
 
 static char *check = "";
 module_param(check, charp, 0444);
-MODULE_PARM_DESC(check, "What to do: death, numbers, mads");
+MODULE_PARM_DESC(check, "What to do: death, numbers, mads, services");
 
 struct verbs_user {
 	struct ib_device *dev;
@@ -473,6 +473,103 @@ static int check_mads(struct verbs_user *user)
 	return err;
 }
 
+/*
+ * ---- The general services outlive what cannot be sent by their queue pair. That is ib_mad's: work of another one there comes
+ * back to who has posted it
+ */
+
+static int post_mad(struct ib_qp *qp, struct ib_ah *ah, struct letter *letter, struct ib_sge element)
+{
+	const struct ib_ud_wr wr = {
+		.wr = {
+			.wr_cqe = &letter->task.cqe,
+			.sg_list = &element,
+			.num_sge = 1,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.ah = ah,
+		.remote_qpn = GENERAL_SERVICES,
+		.remote_qkey = IB_QP1_QKEY,
+	};
+	int err;
+
+	begin(&letter->task);
+	err = ib_post_send(qp, &wr.wr, NULL);
+	if (!err && !wait_for_completion_timeout(&letter->task.done, LIMIT))
+		err = -ETIMEDOUT;
+	return err ? err : letter->task.status ? -EIO : 0;
+}
+
+static int send_mads(struct ib_qp *qp, struct ib_ah *ah, struct letter *letter, u64 bus)
+{
+	const struct ib_sge good = { .addr = bus, .length = sizeof(letter->mad), .lkey = qp->pd->local_dma_lkey };
+	struct ib_sge element = good;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	int err;
+
+	element.lkey ^= 0xff;
+	if (post_mad(qp, ah, letter, element) != -EINVAL)
+		return failed("a MAD has a wrong key", -EPROTO);
+	element = good;
+	element.length++;
+	if (post_mad(qp, ah, letter, element) != -EINVAL)
+		return failed("a MAD is too long", -EPROTO);
+	element = good;
+	element.addr = BIT_ULL(45);	/* no memory is there, nor beyond the device's reach */
+	if (post_mad(qp, ah, letter, element) != -EFAULT)
+		return failed("a MAD lies nowhere", -EPROTO);
+	err = ib_query_qp(qp, &attr, IB_QP_STATE, &init);
+	if (!err && attr.qp_state != IB_QPS_RTS)
+		err = -EPROTO;
+	if (err)
+		return failed("the general services have ended", err);
+	err = post_mad(qp, ah, letter, good);
+	return err ? failed("a good MAD is not sent", err) : 0;
+}
+
+static void mad_is_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
+{
+}
+
+static int check_services(struct verbs_user *user)
+{
+	struct letter *letter = kzalloc(sizeof(*letter), GFP_KERNEL);
+	struct device *dma = user->dev->dev.parent;
+	struct rdma_ah_attr attr = {};
+	struct ib_mad_agent *agent;
+	struct ib_ah *ah;
+	dma_addr_t bus;
+	int err;
+
+	if (!letter)
+		return -ENOMEM;
+	agent = ib_register_mad_agent(user->dev, PORT, IB_QPT_GSI, NULL, 0, mad_is_sent, NULL, user, 0);
+	err = PTR_ERR_OR_ZERO(agent);
+	if (err)
+		goto out_letter;
+	err = make_attr(user, &attr);
+	if (err)
+		goto out_agent;
+	ah = rdma_create_ah(agent->qp->pd, &attr, 0);
+	err = PTR_ERR_OR_ZERO(ah);
+	if (err)
+		goto out_agent;
+	bus = dma_map_single(dma, &letter->mad, sizeof(letter->mad), DMA_TO_DEVICE);
+	err = dma_mapping_error(dma, bus);
+	if (!err) {
+		err = send_mads(agent->qp, ah, letter, bus);
+		dma_unmap_single(dma, bus, sizeof(letter->mad), DMA_TO_DEVICE);
+	}
+	rdma_destroy_ah(ah, 0);
+out_agent:
+	ib_unregister_mad_agent(agent);
+out_letter:
+	kfree(letter);
+	return err;
+}
+
 /* ---- All of it */
 
 static const struct {
@@ -482,6 +579,7 @@ static const struct {
 	{ "death", check_death },
 	{ "numbers", check_numbers },
 	{ "mads", check_mads },
+	{ "services", check_services },
 };
 
 static int run(struct verbs_user *user)

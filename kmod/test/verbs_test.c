@@ -57,6 +57,11 @@ static void forgeries(void)
 	CHECK_EQ(forged_mads() - before, 2);
 }
 
+static void services_stay(void)
+{
+	check_in_kernel("services");
+}
+
 static void numbers(void)
 {
 	check_in_kernel("numbers");
@@ -80,6 +85,7 @@ static void death_flushes(void)
 const struct test verbs_tests[] = {
 	{ "verbs: what is too short for a MAD, or a request to connect in another node's name, is blanked and counted, and nothing else",
 	  forgeries, 0 },
+	{ "verbs: the general services go on behind a MAD that cannot be read", services_stay, 0 },
 	{ "verbs: a queue pair is known as long as it is, also if it has the number of one that ends",
 	  numbers, 120 },
 	{ "verbs: what kernel users have posted is flushed when the device dies, and what they post then",
