@@ -21,11 +21,12 @@ Verdict check_owner(const State& state, const Access& access) {
   const Region& region = state.regions[stag_index(access.stag)];
   if (!region.valid || region.invalidated || region.stag != access.stag) return Verdict::kStag;
   if (region.pd != access.asker.pd) return Verdict::kStream;
-  // A memory window is for the peer of one queue pair, as long as that lives, or for the whole domain.
+  // A memory window is for the peer of one queue pair, as long as that lives, or for the whole
+  // domain.
   const bool for_peer = (access.rights & kOfPeers) != 0;
   const bool bound_here =
-      is_domain_window(region) ||
-      (region.behind.qpn == access.asker.qpn && region.behind.generation == access.asker.generation);
+      is_domain_window(region) || (region.behind.qpn == access.asker.qpn &&
+                                   region.behind.generation == access.asker.generation);
   return is_window(region) && for_peer && !bound_here ? Verdict::kStream : Verdict::kOk;
 }
 
