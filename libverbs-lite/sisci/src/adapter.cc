@@ -117,7 +117,7 @@ void Adapter::Run() {
                     {vl_async_fd(rnic_.get()), POLLIN, 0},
                     {wake_, POLLIN, 0}};
   Lock lock(TheLibrary().mutex);
-  ArmMessages();
+  Arm();
   while (!stop_) {
     Progress();
     lock.unlock();
@@ -128,30 +128,29 @@ void Adapter::Run() {
     if (stop_) return;
     TakeEvents();
     TakeAsyncEvents();
-    Progress();
+    Progress();  // first: a queue that is armed while it is not empty fires at once
+    Arm();
     if (Clock::now() < next_probe_) continue;
     next_probe_ = Clock::now() + kProbePeriod;
     ProbeLinks();
   }
 }
 
-void Adapter::ArmMessages() { vl_req_notify_cq(messages_cq_.get(), 0); }
-
 void Adapter::ArmData() {
   if (data_armed_) return;
   data_armed_ = vl_req_notify_cq(data_cq_.get(), 0) == 0;
+}
+
+void Adapter::Arm() {
+  if (!messages_armed_) messages_armed_ = vl_req_notify_cq(messages_cq_.get(), 0) == 0;
+  if (sleepers_ + wanting_ > 0) ArmData();
 }
 
 void Adapter::TakeEvents() {
   vl_cq* cq = nullptr;
   while (vl_get_cq_event(channel_.get(), &cq, nullptr) == 0) {
     vl_ack_cq_events(cq, 1);
-    if (cq == messages_cq_.get()) {
-      ArmMessages();
-    } else {
-      data_armed_ = false;
-      if (sleepers_ + wanting_ > 0) ArmData();
-    }
+    (cq == messages_cq_.get() ? messages_armed_ : data_armed_) = false;
   }
 }
 

@@ -128,7 +128,7 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   void TakeEvents();
   void TakeAsyncEvents();
   void TellLink();
-  void ArmMessages();
+  void Arm();
   void ArmData();
   vl::Owned<vl_qp> MakeQp(vl_cq* cq, vl_srq* srq, uint32_t sends, uint32_t reads_out,
                           uint32_t reads_in);
@@ -211,6 +211,7 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   uint32_t pieces_under_way_ = 0;
   unsigned sleepers_ = 0;  // threads that sleep until a transfer ends
   unsigned wanting_ = 0;   // transfers that want the thread
+  bool messages_armed_ = false;
   bool data_armed_ = false;
   bool gone_ = false;
   bool link_up_ = true;
