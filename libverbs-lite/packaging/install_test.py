@@ -56,6 +56,20 @@ int main(int argc, char** argv) {
 }
 """
 
+_SISCI_PROGRAM = r"""
+#include <sisci_api.h>
+#include <stdio.h>
+
+int main(void) {
+  sci_desc_t sd;
+  sci_error_t error;
+  SCIInitialize(0, &error);
+  SCIOpen(&sd, 0, &error);
+  puts(SCIGetErrorString(error));
+  return error == SCI_ERR_NO_SUCH_ADAPTERNO ? 0 : 1;
+}
+"""
+
 _CMAKE_PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES {language})
@@ -94,8 +108,8 @@ class InstalledTree(unittest.TestCase):
     def library_directory(self):
         return next(self.prefix.glob("**/libverbs-lite.so")).parent
 
-    def flags(self, *options):
-        return run(["pkg-config", *options, "verbs-lite"], self.directory,
+    def flags(self, *options, package="verbs-lite"):
+        return run(["pkg-config", *options, package], self.directory,
                    PKG_CONFIG_PATH=str(self.library_directory() / "pkgconfig")).split()
 
     def expect_error_text(self, program):
@@ -127,6 +141,15 @@ class InstalledTree(unittest.TestCase):
              *self.flags("--static", "--cflags", "--libs")], self.directory)
         self.expect_error_text("./c-static")
 
+    def test_a_program_of_sisci_builds_by_pkg_config_with_either_library(self):
+        (self.directory / "sisci.c").write_text(_SISCI_PROGRAM)
+        for program, options in (("sisci-shared", []), ("sisci-static", ["--static"])):
+            run(["cc", "-std=c11", "-Wall", "-Werror", *[word[1:] for word in options], "sisci.c",
+                 "-o", program, *self.flags(*options, "--cflags", "--libs", package="sisci")],
+                self.directory)
+            run([f"./{program}"], self.directory, VL_DEVICE="sim:nobody.sock",
+                LD_LIBRARY_PATH=str(self.library_directory()))
+
     def test_a_program_in_cxx_builds_by_pkg_config(self):
         run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "main.cc", "-o", "cxx-shared",
              *self.flags("--cflags", "--libs")], self.directory)
@@ -149,7 +172,8 @@ class InstalledTree(unittest.TestCase):
 
     def test_simulator_profiles_and_headers_are_there(self):
         for name in ("bin/exrnic-sim", "share/exrnic/profiles/dc-25g.json",
-                     "include/exrnic/verbs.h", "include/exrnic/verbs.hpp"):
+                     "include/exrnic/verbs.h", "include/exrnic/verbs.hpp", "include/sisci_api.h",
+                     "bin/scibench", "bin/scipp", "bin/dma_bench", "bin/intr_bench"):
             self.assertTrue((self.prefix / name).is_file(), name)
 
     def test_each_program_of_the_readme_is_there_and_says_how_it_is_used(self):

@@ -93,7 +93,8 @@ BenchEnds::BenchEnds(const BenchOptions& options, unsigned id, size_t bytes) {
                       nullptr, SCI_INFINITE_TIMEOUT, 0, &error);
   } while (error == SCI_ERR_NO_SUCH_SEGMENT);
   CheckBench(error, "SCIConnectSegment");
-  SCIMapRemoteSegment(remote_, &map_, 0, bytes, nullptr, 0, &error);
+  remote_memory_ = static_cast<volatile uint8_t*>(
+      SCIMapRemoteSegment(remote_, &map_, 0, bytes, nullptr, 0, &error));
   if (error == SCI_ERR_NOT_IMPLEMENTED) {  // a simulator without guests
     SCIMapRemoteSegment(remote_, &map_, 0, bytes, nullptr, SCI_FLAG_COPY_ONLY_MAP, &error);
   }

@@ -37,8 +37,9 @@ class BenchEnds {
   sci_desc_t sd() const { return sd_; }
   sci_local_segment_t local() const { return local_; }
   sci_remote_segment_t remote() const { return remote_; }
-  volatile uint8_t* memory() const { return memory_; }  // the own segment
-  sci_map_t map() const { return map_; }                // of the other one
+  volatile uint8_t* memory() const { return memory_; }                // the own segment
+  sci_map_t map() const { return map_; }                              // of the other one
+  volatile uint8_t* remote_memory() const { return remote_memory_; }  // NULL: copies alone
   sci_sequence_t sequence() const { return sequence_; }
 
   // The client ends, and the server waits for that.
@@ -52,6 +53,7 @@ class BenchEnds {
   sci_map_t map_ = nullptr;
   sci_sequence_t sequence_ = nullptr;
   volatile uint8_t* memory_ = nullptr;
+  volatile uint8_t* remote_memory_ = nullptr;
 };
 
 }  // namespace exrnic

@@ -73,8 +73,8 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   void CloseQp(const std::shared_ptr<Link>& link, vl::Owned<vl_qp> qp);
 
   // Registered memory for copies.
-  static constexpr size_t kBounceBytes = 64 << 10;
-  static constexpr unsigned kBounces = 8;
+  static constexpr size_t kBounceBytes = 16 << 10;
+  static constexpr unsigned kBounces = 16;
   // A free one, awaited; or, unless it is awaited, kBounces if there is none.
   unsigned TakeBounce(Lock* lock, bool await);
   void GiveBounce(unsigned bounce);

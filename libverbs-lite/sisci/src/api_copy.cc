@@ -30,7 +30,7 @@ using exrnic::sisci::Using;
 namespace {
 
 // Beyond these a PUSH, or a PULL, is faster.
-constexpr size_t kStoresMax = 1024;
+constexpr size_t kStoresMax = 2048;
 constexpr size_t kLoadsMax = 16;
 
 template <typename Word>

@@ -39,6 +39,9 @@ constexpr uint32_t kRetries = 1;
 constexpr std::chrono::seconds kAnswerTime{10};  // to what is no question of the program's
 // So long a thread looks for what it waits for before it sleeps.
 constexpr std::chrono::microseconds kSpin{50};
+// For a transfer longer: a nanosecond for each byte, but no more than this.
+constexpr std::chrono::microseconds kTransferSpin{200};
+constexpr std::chrono::microseconds kTransferSpinMax{2000};
 
 }  // namespace exrnic::sisci
 

@@ -164,8 +164,11 @@ void Adapter::Abort(const std::shared_ptr<Link>& link, const std::shared_ptr<Tra
 
 bool Adapter::Await(Lock* lock, const Transfer& transfer, Clock::time_point deadline) {
   const auto ended = [&] { return transfer.ended; };
-  const auto left = deadline - Clock::now();
-  if (Spin(lock, std::min<Clock::duration>(left, 4 * kSpin), ended)) return true;
+  size_t bytes = 0;
+  for (const Piece& piece : transfer.pieces) bytes += piece.length;
+  const Clock::duration worth =
+      std::min<Clock::duration>(kTransferSpin + std::chrono::nanoseconds(bytes), kTransferSpinMax);
+  if (Spin(lock, std::min<Clock::duration>(worth, deadline - Clock::now()), ended)) return true;
   ++sleepers_;
   ArmData();
   Progress();
