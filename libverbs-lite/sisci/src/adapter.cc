@@ -105,6 +105,8 @@ Adapter::~Adapter() {
   close(wake_);
   const std::lock_guard<std::mutex> guard(TheLibrary().mutex);
   LoseAll();
+  for (const auto& link : dying_) link->holds_nothing = true;  // the receives end, too
+  BuryDead();
 }
 
 void Adapter::LoseAll() {
@@ -129,6 +131,7 @@ void Adapter::Run() {
     TakeEvents();
     TakeAsyncEvents();
     Progress();  // first: a queue that is armed while it is not empty fires at once
+    BuryDead();
     Arm();
     if (Clock::now() < next_probe_) continue;
     next_probe_ = Clock::now() + kProbePeriod;
@@ -159,7 +162,10 @@ void Adapter::TakeAsyncEvents() {
   while (vl_get_async_event(rnic_.get(), &event) == 0) {
     vl_ack_async_event(&event);
     const auto watched = watched_.find(event.qp);
-    if (event.type == VL_EVENT_QP_ERROR && watched != watched_.end()) {
+    if (event.type == VL_EVENT_QP_LAST_WQE) {
+      const auto found = by_qpn_.find(vl_qp_number(event.qp));
+      if (found != by_qpn_.end()) found->second->holds_nothing = true;
+    } else if (event.type == VL_EVENT_QP_ERROR && watched != watched_.end()) {
       if (const auto segment = watched->second.lock()) segment->window_broken = true;
     } else if (event.type == VL_EVENT_PEER_DEAD) {
       ProbeLinks();
@@ -180,7 +186,7 @@ bool Adapter::LinkIsUp() {
 // Tells segments that are connected.
 void Adapter::TellLink() {
   const bool up = LinkIsUp();
-  if (up == link_up_) return;
+  if (up == link_up()) return;
   link_up_ = up;
   const sci_segment_cb_reason_t reason = up ? SCI_CB_OPERATIONAL : SCI_CB_NOT_OPERATIONAL;
   for (const auto& made : made_) {
@@ -235,15 +241,18 @@ void Adapter::Progress() {
   PollData();
 }
 
-unsigned Adapter::TakeBounce(Lock* lock, bool await) {
-  if (free_bounces_.empty() && !await) return kBounces;
-  TheLibrary().answered.wait(*lock, [this] { return !free_bounces_.empty(); });
+unsigned Adapter::TakeBounce(Lock* lock, Link* link, bool await) {
+  const auto free = [&] { return !free_bounces_.empty() && link->bounces < kLinkBounces; };
+  if (!await && !free()) return kBounces;
+  TheLibrary().answered.wait(*lock, free);
+  ++link->bounces;
   const unsigned bounce = free_bounces_.back();
   free_bounces_.pop_back();
   return bounce;
 }
 
-void Adapter::GiveBounce(unsigned bounce) {
+void Adapter::GiveBounce(Link* link, unsigned bounce) {
+  --link->bounces;
   free_bounces_.push_back(bounce);
   TheLibrary().answered.notify_all();
 }

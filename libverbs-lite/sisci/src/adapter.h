@@ -10,6 +10,7 @@
 #ifndef EXRNIC_SISCI_ADAPTER_H
 #define EXRNIC_SISCI_ADAPTER_H
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,13 +44,15 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   bool is_shared() const { return is_shared_; }
   bool has_windows() const { return is_shared_; }
   bool LinkIsUp();
+  bool link_up() const { return link_up_; }  // as was told last; without the lock
   // Of what one process of this host has at a time.
   std::string HostNameOf(What what, uint32_t number) const;
 
   // A link to who has `number` of `what` on the node. Throws SCI_ERR_NO_SUCH_SEGMENT, _TIMEOUT,
-  // _NO_LINK_ACCESS, _CONNECTION_REFUSED.
+  // _NO_LINK_ACCESS, _CONNECTION_REFUSED. given_up, unless NULL: becomes true, with
+  // Library::answered notified, when nobody wants it any more.
   std::shared_ptr<Link> FindOwner(Lock* lock, uint32_t node, What what, uint32_t number,
-                                  Clock::time_point deadline);
+                                  Clock::time_point deadline, const bool* given_up = nullptr);
   // Whether a process with SISCI answers there.
   bool Probe(Lock* lock, uint32_t node, Clock::time_point deadline);
   // True: the link is to this process.
@@ -56,7 +60,7 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
 
   // The answer to a question. Throws SCI_ERR_TIMEOUT, SCI_ERR_NODE_NOT_RESPONDING.
   Message Ask(Lock* lock, const std::shared_ptr<Link>& link, Message question,
-              Clock::time_point deadline);
+              Clock::time_point deadline, const bool* given_up = nullptr);
   // False: the link is lost, or so much waits that this is dropped.
   bool Send(const std::shared_ptr<Link>& link, Message message,
             const std::vector<uint8_t>& data = {});
@@ -75,9 +79,10 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   // Registered memory for copies.
   static constexpr size_t kBounceBytes = 16 << 10;
   static constexpr unsigned kBounces = 16;
-  // A free one, awaited; or, unless it is awaited, kBounces if there is none.
-  unsigned TakeBounce(Lock* lock, bool await);
-  void GiveBounce(unsigned bounce);
+  // A free one, awaited; or, unless it is awaited, kBounces if there is none. Of them a link has a
+  // share.
+  unsigned TakeBounce(Lock* lock, Link* link, bool await);
+  void GiveBounce(Link* link, unsigned bounce);
   uint8_t* BounceAt(unsigned bounce) { return bounces_.data() + bounce * kBounceBytes; }
   uint32_t bounce_stag() const { return vl_mr_stag(bounces_mr_.get()); }
 
@@ -104,7 +109,7 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
     return interrupts_.count({with_data, number}) != 0;
   }
   // One with data was taken from its queue.
-  void Credit(const std::weak_ptr<Link>& link, uint32_t connection);
+  bool Credit(const std::weak_ptr<Link>& link, uint32_t connection);  // false: it is gone
   // Ends or tells all connections to a segment.
   void TellConnections(const LocalSegment& segment, sci_segment_cb_reason_t reason, bool end);
 
@@ -142,9 +147,11 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   void TakeLink(const Message& message, const vl_wc& wc);
   bool Owns(What what, uint32_t number) const;
   std::shared_ptr<Question> AskByDatagram(Lock* lock, Message message, const vl_destination& to,
-                                          uint32_t node, uint32_t qpn, Clock::time_point deadline);
+                                          uint32_t node, uint32_t qpn, Clock::time_point deadline,
+                                          const bool* given_up);
   std::shared_ptr<Link> LinkTo(Lock* lock, uint32_t node, uint32_t qpn, uint64_t life,
-                               Clock::time_point deadline);
+                               Clock::time_point deadline, const bool* given_up);
+  bool IsGivenUp(const bool* given_up) const { return gone_ || (given_up != nullptr && *given_up); }
 
   // messages.cc: links
   void PollMessages();
@@ -159,6 +166,8 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   void TakeNotice(const Link& link, const Message& message);
   void Lose(const std::shared_ptr<Link>& link);
   void LoseAll();
+  void LetDie(const std::shared_ptr<Link>& link);
+  void BuryDead();
   void Forget(vl::Owned<vl_qp> qp);
 
   // service.cc: what others ask for
@@ -214,13 +223,15 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   bool messages_armed_ = false;
   bool data_armed_ = false;
   bool gone_ = false;
-  bool link_up_ = true;
+  std::atomic<bool> link_up_{true};
 
   uint32_t next_question_;
   std::unordered_map<uint32_t, std::shared_ptr<Question>> questions_;
-  using Name = std::pair<uint32_t, uint32_t>;     // of a process: node and queue pair for datagrams
-  std::map<Name, std::shared_ptr<Link>> made_;    // links of this process
-  std::map<Name, std::shared_ptr<Link>> served_;  // of others
+  using Name = std::pair<uint32_t, uint32_t>;   // of a process: node and queue pair for datagrams
+  std::map<Name, std::shared_ptr<Link>> made_;  // links of this process
+  // Those of others, by the life of the process, too: it alone ends its link.
+  std::map<std::tuple<uint32_t, uint32_t, uint64_t>, std::shared_ptr<Link>> served_;
+  std::vector<std::shared_ptr<Link>> dying_;
   std::unordered_map<uint32_t, std::shared_ptr<Link>> by_qpn_;
   std::map<vl_qp*, std::weak_ptr<RemoteSegment>> watched_;
   std::map<std::pair<bool, uint32_t>, LocalInterrupt*> interrupts_;

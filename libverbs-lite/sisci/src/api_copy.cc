@@ -99,6 +99,23 @@ void LoadAll(uint8_t* to, const volatile uint8_t* from, size_t size) {
   }
 }
 
+// While it lives the map's window stays: who unmaps it meanwhile is told that it is BUSY.
+class Use {
+ public:
+  explicit Use(Map* map) : map_(map) {
+    ++map_->users;
+    if (!map_->unmapped) return;
+    --map_->users;
+    throw Failure{SCI_ERR_ILLEGAL_PARAMETER};
+  }
+  ~Use() { --map_->users; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Map* const map_;
+};
+
 // A load waits for the peer, behind all stores before it.
 // What comes back if it is all ones may be so at the peer, or nothing: the queue pair knows.
 bool HasArrived(const Map& map) {
@@ -119,6 +136,7 @@ class Copy {
   Copy(Using<Map>* map, bool read) : map_(*map), lock_(map->lock()), read_(read) {
     Require(map_->remote->connected(), SCI_ERR_SEGMENT_NOT_CONNECTED);
     adapter_ = map->Keep(map_->remote->adapter);
+    link_ = map_->remote->link.get();
     ++map_->uses;
   }
   ~Copy() {
@@ -131,7 +149,7 @@ class Copy {
   // False: it has failed, and what is behind it is not copied.
   bool Run(uint8_t* memory, size_t offset, size_t size) {
     for (size_t done = 0; done < size && !failed_;) {
-      const unsigned bounce = adapter_->TakeBounce(lock_, parts_.empty());
+      const unsigned bounce = adapter_->TakeBounce(lock_, link_, parts_.empty());
       if (bounce == Adapter::kBounces) {
         Finish();
         continue;
@@ -178,13 +196,14 @@ class Copy {
       memcpy(part.memory, adapter_->BounceAt(part.bounce), part.bytes);
       lock_->lock();
     }
-    adapter_->GiveBounce(part.bounce);
+    adapter_->GiveBounce(link_, part.bounce);
   }
 
   Using<Map>& map_;
   exrnic::sisci::Lock* const lock_;
   const bool read_;
   Adapter* adapter_ = nullptr;
+  exrnic::sisci::Link* link_ = nullptr;
   std::deque<Part> parts_;
   bool failed_ = false;
 };
@@ -197,7 +216,7 @@ void CopyByTransfers(sci_map_t handle, uint8_t* memory, size_t offset, size_t si
     good = copy.Run(memory, offset, size);
   }
   if (good) return;
-  map->broken = true;
+  ++map->failures;
   throw Failure{SCI_ERR_TRANSFER_FAILED};
 }
 
@@ -209,6 +228,7 @@ void CopyTo(sci_map_t handle, void* memory, size_t offset, size_t size, unsigned
   Require(offset <= map->size && size <= map->size - offset, SCI_ERR_OUT_OF_RANGE);
   const bool read = (flags & SCI_FLAG_BLOCK_READ) != 0;
   Require(read || !map->read_only, SCI_ERR_ILLEGAL_OPERATION);
+  const Use use(map.get());
   auto* const bytes = static_cast<uint8_t*>(memory);
   if (map->address != nullptr && map->window == nullptr) {
     auto* const place = const_cast<uint8_t*>(map->address) + offset;
@@ -300,16 +320,19 @@ void SCIRemoveSequence(sci_sequence_t sequence, unsigned int flags, sci_error_t*
 SISCI_EXPORT(SCIStartSequence);
 sci_sequence_status_t SCIStartSequence(sci_sequence_t sequence, unsigned int flags,
                                        sci_error_t* error) {
-  const auto status = Call(error, [&] {
+  sci_error_t result = SCI_ERR_OK;
+  const auto status = Call(&result, [&] {
     CheckFlags(flags, 0);
     const auto made = exrnic::sisci::Get<Sequence>(sequence, Type::kSequence);
+    const Use use(made->map.get());
     Map* const map = made->map.get();
     if (map->remote == nullptr) return SCI_SEQ_OK;
     if (map->remote->lost || map->remote->window_broken) return SCI_SEQ_NOT_RETRIABLE;
-    map->broken = false;
-    return SCI_SEQ_OK;
+    made->failures = map->failures.load();
+    return map->remote->adapter->link_up() ? SCI_SEQ_OK : SCI_SEQ_PENDING;
   });
-  return status;
+  if (error != nullptr) *error = result;
+  return result == SCI_ERR_OK ? status : SCI_SEQ_NOT_RETRIABLE;
 }
 
 SISCI_EXPORT(SCICheckSequence);
@@ -320,8 +343,10 @@ sci_sequence_status_t SCICheckSequence(sci_sequence_t sequence, unsigned int fla
     CheckFlags(flags, SCI_FLAG_NO_FLUSH | SCI_FLAG_NO_STORE_BARRIER);
     const auto made = exrnic::sisci::Get<Sequence>(sequence, Type::kSequence);
     const Map& map = *made->map;
+    const Use use(made->map.get());
     if (map.remote == nullptr) return SCI_SEQ_OK;
-    if (map.broken || map.remote->lost) return SCI_SEQ_NOT_RETRIABLE;
+    if (map.failures != made->failures || map.remote->lost) return SCI_SEQ_NOT_RETRIABLE;
+    if (!map.remote->adapter->link_up()) return SCI_SEQ_PENDING;
     if (map.window == nullptr) return SCI_SEQ_OK;  // what was copied had arrived
     if (flags != 0) return map.remote->window_broken ? SCI_SEQ_NOT_RETRIABLE : SCI_SEQ_OK;
     return HasArrived(map) ? SCI_SEQ_OK : SCI_SEQ_NOT_RETRIABLE;
@@ -335,6 +360,7 @@ void SCIStoreBarrier(sci_sequence_t sequence, unsigned int flags) {
   Call(nullptr, [&] {
     CheckFlags(flags, 0);
     const auto made = exrnic::sisci::Get<Sequence>(sequence, Type::kSequence);
+    const Use use(made->map.get());
     if (made->map->window != nullptr) HasArrived(*made->map);
   });
 }

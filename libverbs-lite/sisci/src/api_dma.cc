@@ -66,8 +66,10 @@ void Begin(const std::shared_ptr<DmaQueue>& queue, const std::shared_ptr<LocalSe
     queue->changed.notify_all();
     if (callback == nullptr) return;
     const auto handle = reinterpret_cast<sci_dma_queue_t>(queue->handle);
-    queue->callback_cancelled = false;
-    CallBack(queue, [=] { return callback(argument, handle, status); });
+    CallBack(queue, [=] {
+      callback(argument, handle, status);
+      return SCI_CALLBACK_CONTINUE;  // it is of this transfer alone
+    });
   };
   ++local->uses;
   ++remote->uses;

@@ -95,6 +95,13 @@ void AwaitInterrupt(Using<LocalInterrupt>* interrupt, unsigned timeout) {
   Require(told, SCI_ERR_TIMEOUT);
 }
 
+void Hangup(const RemoteInterrupt& interrupt) {
+  Message message = {};
+  message.kind = Kind::kDisconnect;
+  message.number = interrupt.connection;
+  interrupt.adapter->Send(interrupt.link, message);
+}
+
 template <typename Handle>
 void Connect(sci_desc_t sd, Handle* handle, unsigned node, unsigned adapter_number, unsigned number,
              unsigned timeout, unsigned flags, bool with_data) {
@@ -124,6 +131,7 @@ void Connect(sci_desc_t sd, Handle* handle, unsigned node, unsigned adapter_numb
     Publish(made, handle);
   } catch (...) {
     --descriptor->objects;
+    if (made->connection != 0) Hangup(*made);
     throw;
   }
 }
@@ -132,10 +140,7 @@ void Disconnect(const void* handle, Type type, unsigned flags) {
   const Using<RemoteInterrupt> interrupt(handle, type);
   CheckFlags(flags, 0);
   Withdraw(interrupt.object().get());
-  Message message = {};
-  message.kind = Kind::kDisconnect;
-  message.number = interrupt->connection;
-  interrupt->adapter->Send(interrupt->link, message);
+  Hangup(*interrupt.object());
   --interrupt->sd->objects;
 }
 
@@ -151,7 +156,7 @@ void Trigger(const RemoteInterrupt& interrupt, const std::vector<uint8_t>& data)
 void ReadCredit(Using<RemoteInterrupt>* interrupt) {
   RemoteInterrupt* const self = interrupt->object().get();
   Adapter* const adapter = interrupt->Keep(self->adapter);
-  const unsigned bounce = adapter->TakeBounce(interrupt->lock(), true);
+  const unsigned bounce = adapter->TakeBounce(interrupt->lock(), self->link.get(), true);
   const uint64_t local = vl::AddressOf(adapter->BounceAt(bounce));
   auto transfer = std::make_shared<Transfer>();
   transfer->read = true;
@@ -161,7 +166,7 @@ void ReadCredit(Using<RemoteInterrupt>* interrupt) {
   adapter->Await(interrupt->lock(), *transfer, Clock::time_point::max());
   uint64_t taken;
   memcpy(&taken, adapter->BounceAt(bounce), sizeof(taken));
-  adapter->GiveBounce(bounce);
+  adapter->GiveBounce(self->link.get(), bounce);
   Require(transfer->status == SCI_ERR_OK, SCI_ERR_NOT_CONNECTED);
   Require(!self->removed, SCI_ERR_CANCELLED);
   if (taken <= self->sent) self->taken = std::max(self->taken, taken);

@@ -33,21 +33,21 @@ namespace {
 
 void ConnectNow(Lock* lock, Adapter* adapter, const std::shared_ptr<RemoteSegment>& segment,
                 Clock::time_point deadline) {
-  const std::shared_ptr<Link> link =
-      adapter->FindOwner(lock, segment->node, What::kSegment, segment->id, deadline);
+  const std::shared_ptr<Link> link = adapter->FindOwner(lock, segment->node, What::kSegment,
+                                                        segment->id, deadline, &segment->removed);
   Message question = {};
   question.kind = Kind::kConnect;
   question.what = static_cast<uint32_t>(What::kSegment);
   question.number = segment->id;
-  const Message answer = adapter->Ask(lock, link, question, deadline);
+  const Message answer = adapter->Ask(lock, link, question, deadline, &segment->removed);
   Require(answer.status == SCI_ERR_OK, static_cast<sci_error_t>(answer.status));
+  segment->connection = answer.number;
+  segment->link = link;
   Require(answer.size != 0 && answer.address + (answer.size - 1) >= answer.address,
           SCI_ERR_CONNECTION_REFUSED);
-  segment->connection = answer.number;
   segment->stag = answer.stag;
   segment->address = answer.address;
   segment->size = answer.size;
-  segment->link = link;
   auto& segments = link->segments;
   for (size_t i = 0; i < segments.size();) {
     if (segments[i].expired()) {
@@ -77,9 +77,11 @@ void ConnectLater(const std::shared_ptr<Adapter>& adapter,
   Call(&error, [&] { ConnectNow(&lock, adapter.get(), segment, deadline); });
   if (!lock.owns_lock()) lock.lock();
   segment->is_connecting = false;
-  if (segment->removed) {
+  if (segment->removed || error != SCI_ERR_OK) {
     Hangup(segment.get());
-  } else {
+    segment->link = nullptr;
+  }
+  if (!segment->removed) {
     segment->Tell(segment, SCI_CB_CONNECT, error);
   }
   segment->changed.notify_all();
@@ -115,6 +117,7 @@ void SCIConnectSegment(sci_desc_t sd, sci_remote_segment_t* segment, unsigned in
       Publish(made, segment);
     } catch (...) {
       --descriptor->objects;
+      Hangup(made.get());
       throw;
     }
     if (!later) return;
@@ -131,6 +134,7 @@ void SCIDisconnectSegment(sci_remote_segment_t segment, unsigned int flags, sci_
     CheckFlags(flags, 0);
     Require(remote->uses == 0, SCI_ERR_BUSY);
     Withdraw(remote.object().get());
+    TheLibrary().answered.notify_all();  // an asynchronous connect is given up
     if (!remote->is_connecting) Hangup(remote.object().get());  // else its thread does
     --remote->sd->objects;
     AwaitCallback(remote.lock(), remote.object().get());
@@ -266,9 +270,12 @@ volatile void* SCIMapRemoteSegment(sci_remote_segment_t segment, sci_map_t* map,
         made->size = size;
         made->read_only = (flags & SCI_FLAG_READONLY_MAP) != 0;
         const auto own = TheLibrary().segments.find(remote->id);
+        const bool is_own = adapter->IsOwn(*remote->link) && own != TheLibrary().segments.end() &&
+                            own->second->size == remote->size &&
+                            vl::AddressOf(own->second->memory) == remote->address;
         if ((flags & SCI_FLAG_COPY_ONLY_MAP) != 0) {
           ++remote->uses;
-        } else if (adapter->IsOwn(*remote->link) && own != TheLibrary().segments.end()) {
+        } else if (is_own) {
           made->local = std::static_pointer_cast<LocalSegment>(
               TheLibrary().handles.Get(own->second->handle, Type::kLocalSegment));
           made->address = made->local->memory + offset;
@@ -298,6 +305,11 @@ void SCIUnmapSegment(sci_map_t map, unsigned int flags, sci_error_t* error) {
     const Using<Map> mapped(map, Type::kMap);
     CheckFlags(flags, 0);
     Require(mapped->uses == 0, SCI_ERR_BUSY);
+    mapped->unmapped = true;
+    if (mapped->users != 0) {
+      mapped->unmapped = false;
+      throw Failure{SCI_ERR_BUSY};
+    }
     Withdraw(mapped.object().get());
     if (mapped->window != nullptr) UnmapWindow(mapped.object().get());
     if (mapped->local != nullptr) --mapped->local->uses;

@@ -39,6 +39,7 @@ struct Object {
   bool removed = false;
   bool in_callback = false;
   bool callback_cancelled = false;
+  unsigned callbacks_waiting = 0;
   std::condition_variable changed;
 };
 

@@ -67,9 +67,12 @@ void Callbacks::Run() {
 
 void CallBack(const std::shared_ptr<Object>& object,
               std::function<sci_callback_action_t()> callback) {
+  if (object->callback_cancelled || object->callbacks_waiting == kCallbacksMax) return;
+  ++object->callbacks_waiting;
   TheLibrary().callbacks.Add([object, callback = std::move(callback)] {
     Library& library = TheLibrary();
     Lock lock(library.mutex);
+    --object->callbacks_waiting;
     if (object->removed || object->callback_cancelled) return;
     object->in_callback = true;
     lock.unlock();

@@ -143,8 +143,9 @@ inline void AwaitCallback(Lock* lock, Object* object) {
   object->changed.wait(*lock, [&] { return !object->in_callback; });
 }
 
-// Under the lock: call() runs soon, without it, unless the object is removed or its callback
-// cancelled by then.
+// Under the lock: callback() runs soon, without it, unless the object is removed or its callback
+// cancelled by then. Of one object so many wait, and those beyond are lost.
+constexpr unsigned kCallbacksMax = 1024;
 void CallBack(const std::shared_ptr<Object>& object,
               std::function<sci_callback_action_t()> callback);
 

@@ -69,6 +69,9 @@ struct Link {
   uint32_t peer_qpn = 0;             // of `messages`
   Clock::time_point quiet_until;     // not probed before: the other end may not be there yet
   uint32_t sends = 0;                // under way
+  bool connected = false;            // `messages` is in RTS, or was
+  bool holds_nothing = false;        // of the shared queue, in ERROR: the RNIC has said so
+  Clock::time_point dies_by;         // when it is destroyed in any case
   std::vector<uint32_t> long_sends;  // places of those that are not inline
   std::deque<std::pair<Message, std::vector<uint8_t>>> backlog;
 
@@ -76,6 +79,9 @@ struct Link {
   enum class Data { kNone, kAsked, kReady, kBroken };
   Data data_state = Data::kNone;
   vl::Owned<vl_qp> data;
+  Clock::time_point asked_until;  // of kAsked
+  bool ended_one = false;         // of kBroken: the transfer that was refused has ended
+  unsigned bounces = 0;           // in use by copies
   std::deque<std::shared_ptr<Transfer>> transfers;  // not ended, in order
   std::deque<std::shared_ptr<Transfer>> flight;     // of each piece posted to `data`
   std::vector<std::weak_ptr<RemoteSegment>> segments;

@@ -113,16 +113,18 @@ void Adapter::TakeWho(const Message& message, const vl_wc& wc) {
 // Another process makes a link. Its queue pair is of this life of it, and if it asks again it gets
 // the same answer.
 void Adapter::TakeLink(const Message& message, const vl_wc& wc) {
-  const Name name = {wc.src_node, wc.src_qpn};
+  const auto name = std::make_tuple(wc.src_node, wc.src_qpn, message.address);
   const vl_destination to = vl::ToQp(wc.src_node, wc.src_qpn, kQkey);
   const auto found = served_.find(name);
   std::shared_ptr<Link> link = found == served_.end() ? nullptr : found->second;
-  if (link != nullptr && (link->life != message.address || link->peer_qpn != message.qpn)) {
+  if (link != nullptr && link->peer_qpn != message.qpn) {  // it has given up the one before
     Lose(link);
     link = nullptr;
   }
+  size_t of_node = 0;
+  for (const auto& served : served_) of_node += served.second->node == wc.src_node ? 1 : 0;
   Message answer = Make(Kind::kLinked, message.id);
-  if (link == nullptr && served_.size() < kLinks) {
+  if (link == nullptr && served_.size() < kLinks && of_node < kNodeLinks) {
     try {
       link = std::make_shared<Link>();
       link->node = wc.src_node;
@@ -131,6 +133,7 @@ void Adapter::TakeLink(const Message& message, const vl_wc& wc) {
       link->peer_qpn = message.qpn;
       link->messages = MakeQp(messages_cq_.get(), srq_.get(), kLinkSends, 0, 0);
       Connect(link->messages.get(), link->node, link->peer_qpn);
+      link->connected = true;
       link->state = Link::State::kReady;
       link->quiet_until = Clock::now() + kAnswerTime;  // it may not be there yet
       served_[name] = link;
@@ -151,19 +154,20 @@ void Adapter::TakeLink(const Message& message, const vl_wc& wc) {
 // Asks until it is answered. Throws when the time is over.
 std::shared_ptr<Adapter::Question> Adapter::AskByDatagram(Lock* lock, Message message,
                                                           const vl_destination& to, uint32_t node,
-                                                          uint32_t qpn,
-                                                          Clock::time_point deadline) {
+                                                          uint32_t qpn, Clock::time_point deadline,
+                                                          const bool* given_up) {
   auto question = std::make_shared<Question>();
   question->node = node;
   question->qpn = qpn;
   message.id = next_question_++;
   questions_[message.id] = question;
-  for (Clock::duration pause = kFirstRetry; !question->done && !gone_;
+  for (Clock::duration pause = kFirstRetry; !question->done && !IsGivenUp(given_up);
        pause = std::min<Clock::duration>(2 * pause, kLastRetry)) {
     SendDatagram(message, to);
     const auto now = Clock::now();
     const auto until = deadline - now < pause ? deadline : now + pause;
-    if (WaitFor(lock, &TheLibrary().answered, until, [&] { return question->done || gone_; })) {
+    if (WaitFor(lock, &TheLibrary().answered, until,
+                [&] { return question->done || IsGivenUp(given_up); })) {
       break;
     }
     if (Clock::now() >= deadline) break;
@@ -178,7 +182,7 @@ bool Adapter::Probe(Lock* lock, uint32_t node, Clock::time_point deadline) {
   who.node = node;
   who.what = static_cast<uint32_t>(What::kNode);
   try {
-    AskByDatagram(lock, who, vl::ToGroup(kGroup, kQkey), node, 0, deadline);
+    AskByDatagram(lock, who, vl::ToGroup(kGroup, kQkey), node, 0, deadline, nullptr);
     return true;
   } catch (const Failure& failure) {
     if (failure.error != SCI_ERR_TIMEOUT) throw;
@@ -187,18 +191,19 @@ bool Adapter::Probe(Lock* lock, uint32_t node, Clock::time_point deadline) {
 }
 
 std::shared_ptr<Link> Adapter::FindOwner(Lock* lock, uint32_t node, What what, uint32_t number,
-                                         Clock::time_point deadline) {
+                                         Clock::time_point deadline, const bool* given_up) {
   Message who = Make(Kind::kWho, 0);
   who.node = node;
   who.what = static_cast<uint32_t>(what);
   who.number = number;
-  const auto found = AskByDatagram(lock, who, vl::ToGroup(kGroup, kQkey), node, 0, deadline);
+  const auto found =
+      AskByDatagram(lock, who, vl::ToGroup(kGroup, kQkey), node, 0, deadline, given_up);
   Require(found->answer.kind == Kind::kHere, SCI_ERR_NO_SUCH_SEGMENT);
-  return LinkTo(lock, node, found->answer_qpn, found->answer.address, deadline);
+  return LinkTo(lock, node, found->answer_qpn, found->answer.address, deadline, given_up);
 }
 
 std::shared_ptr<Link> Adapter::LinkTo(Lock* lock, uint32_t node, uint32_t qpn, uint64_t life,
-                                      Clock::time_point deadline) {
+                                      Clock::time_point deadline, const bool* given_up) {
   const Name name = {node, qpn};
   if (const auto found = made_.find(name); found != made_.end()) {
     const std::shared_ptr<Link> link = found->second;
@@ -206,9 +211,10 @@ std::shared_ptr<Link> Adapter::LinkTo(Lock* lock, uint32_t node, uint32_t qpn, u
       Lose(link);  // that was another process
     } else {
       // Perhaps another thread is making it.
-      Require(WaitFor(lock, &TheLibrary().answered, deadline,
-                      [&] { return link->state != Link::State::kConnecting; }),
-              SCI_ERR_TIMEOUT);
+      Require(
+          WaitFor(lock, &TheLibrary().answered, deadline,
+                  [&] { return link->state != Link::State::kConnecting || IsGivenUp(given_up); }),
+          SCI_ERR_TIMEOUT);
       Require(link->state == Link::State::kReady, SCI_ERR_NODE_NOT_RESPONDING);
       return link;
     }
@@ -225,7 +231,7 @@ std::shared_ptr<Link> Adapter::LinkTo(Lock* lock, uint32_t node, uint32_t qpn, u
     message.qpn = vl_qp_number(link->messages.get());
     message.address = life_;
     const auto linked =
-        AskByDatagram(lock, message, vl::ToQp(node, qpn, kQkey), node, qpn, deadline);
+        AskByDatagram(lock, message, vl::ToQp(node, qpn, kQkey), node, qpn, deadline, given_up);
     Require(linked->answer.kind == Kind::kLinked, SCI_ERR_CONNECTION_REFUSED);
     Require(linked->answer.address == life && link->state == Link::State::kConnecting,
             SCI_ERR_NODE_NOT_RESPONDING);
@@ -235,6 +241,7 @@ std::shared_ptr<Link> Adapter::LinkTo(Lock* lock, uint32_t node, uint32_t qpn, u
     Lose(link);
     throw;
   }
+  link->connected = true;
   link->state = Link::State::kReady;
   by_qpn_[vl_qp_number(link->messages.get())] = link;
   TheLibrary().answered.notify_all();

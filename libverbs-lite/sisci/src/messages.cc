@@ -36,7 +36,8 @@ void Adapter::PostReceive(uint64_t index) {
 
 void Adapter::PollMessages() {
   vl_wc wcs[16];
-  for (int count = 16; count == 16;) {
+  // Not without end, under the lock: whoever floods this process gets his turn, and others theirs.
+  for (int count = 16, batch = 0; count == 16 && batch < kBatches; ++batch) {
     count = vl_poll_cq(messages_cq_.get(), 16, wcs);
     for (int i = 0; i < count; ++i) {
       const vl_wc& wc = wcs[i];
@@ -58,7 +59,8 @@ void Adapter::PollMessages() {
 
 bool Adapter::CanPost(const Link& link, size_t bytes) const {
   return link.sends < kLinkSends && sends_under_way_ < kSends &&
-         (bytes <= VL_MAX_INLINE || !free_sent_.empty());
+         (bytes <= VL_MAX_INLINE ||
+          (!free_sent_.empty() && link.long_sends.size() < kLinkLongSends));
 }
 
 void Adapter::Post(Link* link, const Message& message, const std::vector<uint8_t>& data) {
@@ -102,7 +104,9 @@ bool Adapter::Send(const std::shared_ptr<Link>& link, Message message,
     Post(link.get(), message, data);
     return true;
   }
-  if (link->backlog.size() >= kBacklog) return false;
+  // Interrupts leave room for what must be said.
+  const size_t room = message.kind == Kind::kInterrupt ? kBacklog / 2 : kBacklog;
+  if (link->backlog.size() >= room) return false;
   link->backlog.emplace_back(message, data);
   return true;
 }
@@ -119,10 +123,10 @@ void Adapter::PostBacklog(Link* link) {
 void Adapter::TakeSent(const vl_wc& wc) {
   const uint64_t number = NumberOf(wc.wr_id);
   const bool probe = wc.wr_id >> kTagShift == kProbeTag;
-  --sends_under_way_;
   const auto found = by_qpn_.find(wc.qpn);
-  if (found == by_qpn_.end()) return;
+  if (found == by_qpn_.end()) return;  // its queue pair is gone, and it is not counted any more
   const std::shared_ptr<Link> link = found->second;
+  --sends_under_way_;
   --link->sends;
   if (!probe && number != 0) {
     const auto place = static_cast<uint32_t>(number - 1);
@@ -130,6 +134,7 @@ void Adapter::TakeSent(const vl_wc& wc) {
     places.erase(std::find(places.begin(), places.end(), place));
     free_sent_.push_back(place);
   }
+  if (link->state == Link::State::kLost) return;
   if (wc.status != VL_WC_SUCCESS) return Lose(link);
   PostBacklog(link.get());
 }
@@ -138,21 +143,26 @@ void Adapter::TakeSent(const vl_wc& wc) {
 // process. How busy that is does not matter.
 void Adapter::ProbeLinks() {
   const auto now = Clock::now();
-  for (const auto* links : {&made_, &served_}) {
-    for (const auto& entry : *links) {
-      Link* const link = entry.second.get();
-      if (link->state != Link::State::kReady || link->sends != 0 || link->quiet_until > now ||
-          sends_under_way_ == kSends) {
-        continue;
-      }
-      vl_send_wr wr = {};
-      wr.wr_id = Tagged(kProbeTag, 0);
-      wr.opcode = VL_OP_PUSH;
-      wr.flags = VL_SEND_SIGNALED;
-      if (vl_post_sq(link->messages.get(), &wr, nullptr) != 0) continue;
-      ++link->sends;
-      ++sends_under_way_;
+  const auto made = made_;
+  for (const auto& entry : made) {  // who does not say which queue pair it has for bytes
+    const std::shared_ptr<Link>& link = entry.second;
+    if (link->data_state == Link::Data::kAsked && now >= link->asked_until) Lose(link);
+  }
+  std::vector<Link*> links;
+  for (const auto& entry : made_) links.push_back(entry.second.get());
+  for (const auto& entry : served_) links.push_back(entry.second.get());
+  for (Link* const link : links) {
+    if (link->state != Link::State::kReady || link->sends != 0 || link->quiet_until > now ||
+        sends_under_way_ >= kSends) {
+      continue;
     }
+    vl_send_wr wr = {};
+    wr.wr_id = Tagged(kProbeTag, 0);
+    wr.opcode = VL_OP_PUSH;
+    wr.flags = VL_SEND_SIGNALED;
+    if (vl_post_sq(link->messages.get(), &wr, nullptr) != 0) continue;
+    ++link->sends;
+    ++sends_under_way_;
   }
 }
 
@@ -177,6 +187,7 @@ void Adapter::TakeMessage(const vl_wc& wc, uint64_t index) {
   PostReceive(index);
   if (found == by_qpn_.end()) return;
   const std::shared_ptr<Link> link = found->second;
+  if (link->state == Link::State::kLost) return;
   if (!valid) return Lose(link);
   link->quiet_until = {};
   if (!link->made_here) return Serve(link, message, data.data());
@@ -206,15 +217,16 @@ void Adapter::TakeAnswer(const std::shared_ptr<Link>& link, const Message& messa
 }
 
 Message Adapter::Ask(Lock* lock, const std::shared_ptr<Link>& link, Message message,
-                     Clock::time_point deadline) {
+                     Clock::time_point deadline, const bool* given_up) {
   auto question = std::make_shared<Question>();
   question->link = link;
   message.id = next_question_++;
   questions_[message.id] = question;
   const bool sent = Send(link, message);
-  const bool answered = sent && WaitFor(lock, &TheLibrary().answered, deadline, [&] {
-                          return question->done || link->state == Link::State::kLost;
-                        });
+  const bool answered =
+      sent && WaitFor(lock, &TheLibrary().answered, deadline, [&] {
+        return question->done || link->state == Link::State::kLost || IsGivenUp(given_up);
+      });
   questions_.erase(message.id);
   if (question->done) return question->answer;
   throw Failure{answered || !sent ? SCI_ERR_NODE_NOT_RESPONDING : SCI_ERR_TIMEOUT};
@@ -239,18 +251,48 @@ void Adapter::Forget(vl::Owned<vl_qp> qp) {
   if (qp != nullptr) by_qpn_.erase(vl_qp_number(qp.get()));
 }
 
+// A queue pair that is destroyed takes receives of the shared queue with it, whose completions
+// nobody has seen. So it goes to ERROR first, where all that it holds completes, and is destroyed
+// when the RNIC says that it holds nothing.
+void Adapter::LetDie(const std::shared_ptr<Link>& link) {
+  if (link->messages == nullptr) return;
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_ERROR;
+  const bool dies = link->connected && vl_modify_qp(link->messages.get(), &attr) == 0;
+  link->dies_by = Clock::now() + (dies ? Clock::duration(kDeath) : Clock::duration::zero());
+  dying_.push_back(link);
+}
+
+// Those that hold nothing, and those that have had their time.
+void Adapter::BuryDead() {
+  for (size_t i = 0; i < dying_.size();) {
+    Link* const link = dying_[i].get();
+    if (!link->holds_nothing && Clock::now() < link->dies_by) {
+      ++i;
+      continue;
+    }
+    sends_under_way_ -= link->sends;
+    link->sends = 0;
+    Forget(std::move(link->messages));
+    // Nobody reads them now.
+    free_sent_.insert(free_sent_.end(), link->long_sends.begin(), link->long_sends.end());
+    link->long_sends.clear();
+    dying_[i] = dying_.back();
+    dying_.pop_back();
+  }
+}
+
 void Adapter::Lose(const std::shared_ptr<Link>& link) {
   if (link->state == Link::State::kLost) return;
   link->state = Link::State::kLost;
-  auto& links = link->made_here ? made_ : served_;
-  const auto found = links.find({link->node, link->datagram_qpn});
-  if (found != links.end() && found->second == link) links.erase(found);
-  sends_under_way_ -= link->sends;
-  link->sends = 0;
+  if (link->made_here) {
+    const auto found = made_.find({link->node, link->datagram_qpn});
+    if (found != made_.end() && found->second == link) made_.erase(found);
+  } else {
+    served_.erase({link->node, link->datagram_qpn, link->life});
+  }
   link->backlog.clear();
-  const std::vector<uint32_t> places = std::move(link->long_sends);
-  if (link->messages != nullptr) Forget(std::move(link->messages));
-  free_sent_.insert(free_sent_.end(), places.begin(), places.end());  // nobody reads them now
+  LetDie(link);
   pieces_under_way_ -= static_cast<uint32_t>(link->flight.size());
   link->flight.clear();
   Forget(std::move(link->data));

@@ -109,13 +109,17 @@ struct Map : Object {
   bool read_only = false;
 
   unsigned uses = 0;
-  std::atomic<bool> broken{false};  // a copy has failed since a sequence was started; any thread
+  // Any thread.
+  std::atomic<unsigned> failures{0};  // copies that have failed
+  std::atomic<unsigned> users{0};     // threads that use the window now
+  std::atomic<bool> unmapped{false};
 };
 
 struct Sequence : Object {
   Sequence() : Object(Type::kSequence) {}
 
   std::shared_ptr<Map> map;
+  std::atomic<unsigned> failures{0};  // of the map when it was started
 };
 
 struct DmaQueue : Object {
@@ -159,6 +163,8 @@ struct LocalInterrupt : Object {
   sci_cb_interrupt_t callback = nullptr;
   sci_cb_data_interrupt_t data_callback = nullptr;
   void* argument = nullptr;
+  uint64_t orphans = 0;  // of `data`, whose connection is gone
+  void Orphan(uint32_t connection, uint64_t count);
   bool scheduled = false;  // its callback is to run
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What other processes ask of this one, on the links that they have made. They are not trusted:
 // what is no message ends the link, and what they ask for has limits.
+#include <algorithm>
 #include <utility>
 
 #include "adapter.h"
@@ -37,7 +38,11 @@ void Adapter::ServeConnect(const std::shared_ptr<Link>& link, const Message& mes
   std::shared_ptr<LocalSegment> segment;
   const auto what = static_cast<What>(message.what);
   const bool known = what != What::kNode && Owns(what, message.number);
-  if (known && connections_ >= kConnections) {
+  size_t credits = 0;
+  for (const auto& it : link->connections) credits += it.second.credit >= 0 ? 1 : 0;
+  const bool full = connections_ >= kConnections || link->connections.size() >= kLinkConnections ||
+                    credits >= kLinkCredits;
+  if (known && full) {
     answer.status = SCI_ERR_CONNECTION_REFUSED;
   } else if (known && what == What::kSegment) {
     const LocalSegment* const owned = TheLibrary().segments.at(message.number);
@@ -79,10 +84,11 @@ void Adapter::ServeConnect(const std::shared_ptr<Link>& link, const Message& mes
     link->connections[answer.number] = connection;
     ++connections_;
   }
-  if (!Send(link, answer)) return Lose(link);  // it asks, and takes no answers
-  if (segment == nullptr) return;
-  ++segment->connections;
-  segment->Tell(segment, {SCI_CB_CONNECT, link->node, number_, SCI_ERR_OK});
+  if (segment != nullptr) {
+    ++segment->connections;
+    segment->Tell(segment, {SCI_CB_CONNECT, link->node, number_, SCI_ERR_OK});
+  }
+  if (!Send(link, answer)) Lose(link);  // it asks, and takes no answers
 }
 
 void Adapter::Drop(Link* link, uint32_t number, sci_segment_cb_reason_t reason) {
@@ -92,11 +98,26 @@ void Adapter::Drop(Link* link, uint32_t number, sci_segment_cb_reason_t reason) 
   link->connections.erase(found);
   --connections_;
   if (connection.credit >= 0) credit_used_[static_cast<size_t>(connection.credit)] = false;
+  const auto interrupt = connection.interrupt.lock();
+  if (interrupt != nullptr && connection.queued > 0) {
+    interrupt->Orphan(number, connection.queued);
+  }
   const auto segment = connection.segment.lock();
   if (segment == nullptr || segment->removed) return;
   --segment->connections;
   segment->Tell(segment, {reason, link->node, number_,
                           reason == SCI_CB_LOST ? SCI_ERR_NODE_NOT_RESPONDING : SCI_ERR_OK});
+}
+
+// What a sender that has disconnected has left is delivered, up to a limit.
+void LocalInterrupt::Orphan(uint32_t connection, uint64_t count) {
+  if (orphans + count <= kOrphans) {
+    orphans += count;
+    return;
+  }
+  data.erase(std::remove_if(data.begin(), data.end(),
+                            [&](const Data& it) { return it.connection == connection; }),
+             data.end());
 }
 
 void Adapter::ServeInterrupt(const std::shared_ptr<Link>& link, const Message& message,
@@ -119,20 +140,21 @@ void Adapter::ServeInterrupt(const std::shared_ptr<Link>& link, const Message& m
   interrupt->Come(interrupt);
 }
 
-void Adapter::Credit(const std::weak_ptr<Link>& of, uint32_t number) {
+bool Adapter::Credit(const std::weak_ptr<Link>& of, uint32_t number) {
   const auto link = of.lock();
-  if (link == nullptr) return;
+  if (link == nullptr) return false;
   const auto found = link->connections.find(number);
-  if (found == link->connections.end() || found->second.credit < 0) return;
+  if (found == link->connections.end() || found->second.credit < 0) return false;
   --found->second.queued;
   volatile uint64_t* const credit = &credits_[static_cast<size_t>(found->second.credit)];
   *credit = *credit + 1;
+  return true;
 }
 
 LocalInterrupt::Data LocalInterrupt::Take() {
   Data taken = std::move(data.front());
   data.pop_front();
-  adapter->Credit(taken.link, taken.connection);
+  if (!adapter->Credit(taken.link, taken.connection) && orphans > 0) --orphans;
   return taken;
 }
 

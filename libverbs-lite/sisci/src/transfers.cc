@@ -33,6 +33,7 @@ void Adapter::OpenData(const std::shared_ptr<Link>& link) {
     return;
   }
   link->data_state = Link::Data::kAsked;
+  link->asked_until = Clock::now() + kAnswerTime;
   auto question = std::make_shared<Question>();
   question->link = link;
   const uint32_t asked_for = vl_qp_number(link->data.get());
@@ -73,9 +74,11 @@ void Adapter::MendData(const std::shared_ptr<Link>& link) {
   CloseQp(link, std::move(link->data));
   link->data_state = Link::Data::kNone;
   const auto transfers = link->transfers;
+  const unsigned blame = std::exchange(link->ended_one, false) ? 0 : 1;  // else it was another one
   for (const auto& transfer : transfers) {
     transfer->posted = transfer->completed;
-    if (transfer->aborted || ++transfer->attempts > kAttempts) {
+    transfer->attempts += blame;
+    if (transfer->aborted || transfer->attempts > kAttempts) {
       End(link.get(), transfer, transfer->aborted ? SCI_ERR_CANCELLED : SCI_ERR_TRANSFER_FAILED);
     }
   }
@@ -115,7 +118,8 @@ void Adapter::Pump(const std::shared_ptr<Link>& link) {
 
 void Adapter::PollData() {
   vl_wc wcs[16];
-  for (int count = 16; count == 16;) {
+  const bool were_full = pieces_under_way_ >= kPieces;
+  for (int count = 16, batch = 0; count == 16 && batch < kBatches; ++batch) {
     count = vl_poll_cq(data_cq_.get(), 16, wcs);
     for (int i = 0; i < count; ++i) {
       const auto found = by_qpn_.find(wcs[i].qpn);
@@ -133,6 +137,7 @@ void Adapter::PollData() {
       } else {
         link->data_state = Link::Data::kBroken;
         if (wcs[i].status != VL_WC_WR_FLUSH_ERR) {
+          link->ended_one = true;
           End(link.get(), transfer, SCI_ERR_TRANSFER_FAILED);
         }
       }
@@ -143,6 +148,9 @@ void Adapter::PollData() {
       }
     }
   }
+  if (!were_full || pieces_under_way_ >= kPieces) return;
+  const auto made = made_;
+  for (const auto& entry : made) Pump(entry.second);  // there is room for others again
 }
 
 void Adapter::End(Link* link, const std::shared_ptr<Transfer>& transfer, sci_error_t status) {
