@@ -17,7 +17,10 @@ static bool exrnic_ntb_bells_are_too_many(struct exrnic_ntb_link *link)
 	return link->bells_count++ >= EXRNIC_NTB_BELLS_EACH_JIFFY;
 }
 
-/* Bells that are new, and not masked. */
+/*
+ * Bells that are new, and not masked. The peer may see the link come up, and ring, before clients here have heard of it: they
+ * hear of bells behind that.
+ */
 static u32 exrnic_ntb_bells_take_new(struct exrnic_ntb_link *link)
 {
 	struct exrnic_port_news news;
@@ -27,7 +30,7 @@ static u32 exrnic_ntb_bells_take_new(struct exrnic_ntb_link *link)
 	spin_lock_irqsave(&link->bells_lock, flags);
 	if (!exrnic_port_look(&link->bells_port, &news))
 		news.bells = news.events = 0;
-	bells = news.bells & ~link->bells_told;
+	bells = READ_ONCE(link->up) ? news.bells & ~link->bells_told : 0;
 	link->bells_told |= bells;
 	if (news.events) {
 		news.bells = 0;
@@ -53,16 +56,21 @@ static void exrnic_ntb_bells_tell(struct tasklet_struct *tasklet)
 		ntb_db_event(&link->ntb, 0);
 }
 
+void exrnic_ntb_bells_look(struct exrnic_ntb_link *link)
+{
+	tasklet_schedule(&link->bells);
+}
+
 static void exrnic_ntb_bells_pause_ends(struct work_struct *work)
 {
 	struct exrnic_ntb_link *link = container_of(to_delayed_work(work), struct exrnic_ntb_link, bells_pause);
 
-	tasklet_schedule(&link->bells);
+	exrnic_ntb_bells_look(link);
 }
 
 static void exrnic_ntb_bells_wake(struct exrnic_port *port)
 {
-	tasklet_schedule(&container_of(port, struct exrnic_ntb_link, bells_port)->bells);
+	exrnic_ntb_bells_look(container_of(port, struct exrnic_ntb_link, bells_port));
 }
 
 void exrnic_ntb_bells_init(struct exrnic_ntb_link *link)

@@ -182,6 +182,8 @@ bool exrnic_ntb_record_hear(struct exrnic_ntb_link *link, struct exrnic_ntb_reco
 void exrnic_ntb_bells_init(struct exrnic_ntb_link *link);
 int exrnic_ntb_bells_open(struct exrnic_ntb_link *link);
 void exrnic_ntb_bells_close(struct exrnic_ntb_link *link);
+/* Tells clients of bells that they have not heard of, as the link was down. */
+void exrnic_ntb_bells_look(struct exrnic_ntb_link *link);
 /* Whether the clients' port is up, with all that was written before. */
 bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link);
 int exrnic_ntb_bells_set_mask(struct exrnic_ntb_link *link, u32 set, u32 clear);

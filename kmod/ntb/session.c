@@ -29,6 +29,8 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 		link->pause = EXRNIC_NTB_PAUSE_MIN;
 	dev_dbg(&link->ntb.dev, "the link is %s\n", up ? "up" : "down");
 	ntb_link_event(&link->ntb);
+	if (up)
+		exrnic_ntb_bells_look(link);
 }
 
 static void exrnic_ntb_set_followed(struct exrnic_ntb_link *link)
@@ -154,14 +156,20 @@ static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies
 	queue_delayed_work(system_unbound_wq, &link->work, jiffies_from_now);
 }
 
+/* The next queue pair comes behind a pause. */
+static void exrnic_ntb_give_up(struct exrnic_ntb_link *link)
+{
+	exrnic_ntb_drop(link);
+	link->not_before = jiffies + link->pause;
+	link->pause = min_t(unsigned long, 2 * link->pause, EXRNIC_NTB_PAUSE_MAX);
+}
+
 static void exrnic_ntb_begin_anew(struct exrnic_ntb_link *link, int err)
 {
 	dev_dbg(&link->ntb.dev, "the queue pair begins anew: error %d\n", err);
-	exrnic_ntb_drop(link);
+	exrnic_ntb_give_up(link);
 	exrnic_ntb_record_tell(link);
-	link->not_before = jiffies + link->pause;
-	link->pause = min_t(unsigned long, 2 * link->pause, EXRNIC_NTB_PAUSE_MAX);
-	exrnic_ntb_later(link, link->not_before - jiffies);
+	exrnic_ntb_later(link, link->pause);
 }
 
 /*
@@ -176,7 +184,7 @@ static bool exrnic_ntb_meet(struct exrnic_ntb_link *link)
 	bool met = !exrnic_device_error(link->edev) && exrnic_port_is_up(&link->control_port);
 
 	if (link->met && (lost || !met))
-		exrnic_ntb_drop(link);
+		exrnic_ntb_give_up(link);
 	if (met && (lost || !link->met))
 		exrnic_ntb_record_forget(link);
 	link->met = met;
