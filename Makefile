@@ -27,7 +27,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider install-unknown gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
+  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -70,6 +70,15 @@ guest: guest-programs kmod
 
 # A minute or two and 140 MB when it is made; nothing when it is there. PACKAGES: more than those of
 # tools/setup/world-packages.txt. SUITE: another Debian than the system's.
+ntb-modules: setup
+	@$(ENV) tools/ntb_clients.sh build/ntb
+
+# ROUNDS of the kernel's own test; CORE=rtl: not on the reference model.
+ROUNDS ?= 1
+ntb-clients: CORE = ref
+ntb-clients: build guest-world ntb-modules ## Test | Linux's NTB and its clients, built unmodified, and ntb_test.sh in two guests: make ntb-clients ROUNDS=20
+	@$(ENV) $(PYTHON) tests/ntb/ntb_clients.py --core $(CORE) --rounds $(ROUNDS)
+
 guest-world: setup ## Use | A Debian for guests, with RDMA programs, which sim/launch --world boots: make guest-world PACKAGES="..." (2 min)
 	@$(ENV) tools/guest_world.sh $(PACKAGES)
 
@@ -79,7 +88,7 @@ gen: setup ## Develop | Write the generated files anew (rtl-model/gen, from rtl-
 lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel modules, scripts, licences
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
-test: build lint guest-world provider ## Test | Everything that a change has to pass: build, lint and all tests (15 min). JUnit: build/junit.xml
+test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (15 min). JUnit: build/junit.xml
 	@tools/setup/extra.sh tshark
 	@$(ENV) $(CTEST)
 

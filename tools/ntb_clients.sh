@@ -5,7 +5,8 @@
 #
 #   tools/ntb_clients.sh FOLDER [KBUILD-ARGUMENT...]
 #
-# FOLDER/kmod has the modules of this project, FOLDER/ntb those of Linux, and ntb_test.sh.
+# FOLDER/kmod has the modules of this project, FOLDER/ntb those of Linux; FOLDER/modules, for guests, exrnic_ntb.ko, those of
+# Linux and the kernel's own test of them, ntb_test.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,15 +23,22 @@ link_sources() {
   local file
   fresh_dir "$2"
   for file in "${CLIENTS[@]}"; do ln -s "$(realpath "$1/$file")" "$2/"; done
-  cp "$1/tools/testing/selftests/ntb/ntb_test.sh" "$2/"
   cat >"$2/Kbuild" <<'END'
 obj-m := ntb.o ntb_transport.o ntb_netdev.o ntb_tool.o ntb_pingpong.o ntb_perf.o
 ntb-y := core.o
 END
 }
 
+# collect FOLDER: what guests need.
+collect() {
+  fresh_dir "$1/modules"
+  cp "$1"/ntb/*.ko "$1/kmod/exrnic_ntb.ko" "$FOUND_NTB_SOURCE/tools/testing/selftests/ntb/ntb_test.sh" "$1/modules/"
+  strip --strip-debug "$1"/modules/*.ko
+}
+
 main() {
-  local out release version STEP=1 STEPS=2
+  # shellcheck disable=SC2034 # read by say
+  local out release version STEP=1 STEPS=1
   out=$(mkdir -p "$1" && realpath "$1")
   shift
   find_debian
@@ -44,6 +52,7 @@ main() {
     make -s -C "$(realpath "$KDIR")" M="$out/ntb" -j "$(nproc)" CONFIG_DEBUG_INFO_BTF_MODULES= modules
   )
   tools/kbuild.sh "$out" EXRNIC_NTB=m KBUILD_EXTRA_SYMBOLS="$out/ntb/Module.symvers" "$@"
+  collect "$out"
 }
 
 main "$@"

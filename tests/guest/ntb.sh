@@ -3,13 +3,13 @@
 # In each of two guests: Linux's NTB clients on a link between them, which goes and comes back. Both run it at the same time.
 #
 #   ntb.sh NODE      with exrnic_ntb.ko and the clients in /ntb
+# shellcheck disable=SC3045 # of busybox
 set -eu
 node=$1
 other=$((1 - node))
 bytes=65536
 
 mount -t debugfs debugfs /sys/kernel/debug
-auxiliary=$(echo /sys/bus/auxiliary/devices/exrnic.ntb.*)
 stty -F /dev/ttyS1 raw -echo
 exec 8<>/dev/ttyS1
 step=0
@@ -73,8 +73,8 @@ window_shows() {
 	fi
 	echo 0:$bytes >"$tool/peer0/peer_mw_trans0"
 	meet
-	pattern "$1" >/tmp/expected
-	shown | cmp - /tmp/expected || fail "what a window shows is wrong"
+	pattern "$1" >expected
+	shown | cmp - expected || fail "what a window shows is wrong"
 	pattern "$2" >"$tool/peer0/peer_mw0"
 	shown >/dev/null # behind these stores
 	meet
@@ -108,17 +108,17 @@ if [ "$node" = 1 ]; then
 else
 	until_says "$tool/peer0/link" N
 	meet
-	shown >/tmp/shown
-	ones | cmp - /tmp/shown || fail "a window whose peer is gone does not read as all ones"
+	shown >seen
+	ones | cmp - seen || fail "a window whose peer is gone does not read as all ones"
 	meet
 fi
 up
 meet
 window_shows 3 4
-pattern 4 >/tmp/after
+pattern 4 >after
 meet
 if [ "$node" = 1 ]; then
-	echo 1 >/sys/bus/pci/drivers/exrnic/0000*/reset
+	echo 1 >"$(echo /sys/bus/pci/drivers/exrnic/0000*)/reset"
 	meet
 else
 	until_says "$tool/peer0/link" N
@@ -127,11 +127,14 @@ fi
 up
 meet
 if [ "$node" = 0 ]; then
-	shown | cmp - /tmp/after || fail "after a reset a window shows something else"
+	shown | cmp - after || fail "after a reset a window shows something else"
 	echo 0:0 >"$tool/peer0/peer_mw_trans0"
+	meet
+else
+	meet
+	echo 0 >"$tool/peer0/mw_trans0"
 fi
-meet
-rmmod ntb_tool
+rmmod ntb_tool # which falls over files of windows that are set
 
 # The other clients
 meet

@@ -7,6 +7,7 @@
 #
 # ROUNDS of ntb_test.sh, of WINDOWS (as join has them), with 2^ORDER bytes for ntb_perf; DMA: 1 with use_dma, too.
 # /opt/modules has the modules and ntb_test.sh. Rows of results begin with "@ntb".
+# shellcheck disable=SC2029 # of this side
 set -euo pipefail
 
 node=$1
