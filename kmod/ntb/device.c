@@ -269,12 +269,17 @@ struct exrnic_ntb_link *exrnic_ntb_link_create(struct exrnic_device *edev, const
 	err = exrnic_ntb_windows_reserve(link);
 	if (err)
 		goto err_free;
-	err = ntb_register_device(&link->ntb);
+	err = exrnic_ntb_dma_create(link);
 	if (err)
 		goto err_windows;
+	err = ntb_register_device(&link->ntb);
+	if (err)
+		goto err_dma;
 	exrnic_client_register(edev, &link->client);
 	return link;
 
+err_dma:
+	exrnic_ntb_dma_destroy(link);
 err_windows:
 	exrnic_ntb_windows_give_back(link);
 err_free:
@@ -286,6 +291,7 @@ void exrnic_ntb_link_destroy(struct exrnic_ntb_link *link)
 {
 	exrnic_client_unregister(&link->client);
 	ntb_unregister_device(&link->ntb);
+	exrnic_ntb_dma_destroy(link);
 	cancel_delayed_work_sync(&link->work);
 	exrnic_ntb_windows_give_back(link);
 	kfree(link);

@@ -27,6 +27,8 @@
 
 #define EXRNIC_NTB_LINKS	(EXRNIC_PORTS / 2)
 #define EXRNIC_NTB_WINDOWS_MAX	6
+/* log2 of copies under way. */
+#define EXRNIC_NTB_COPIES_LOG	8
 
 /* The core's name of a device is that of its PCI function: there is one link of each, so one peer, of this index. */
 #define EXRNIC_NTB_PEER		NTB_DEF_PEER_IDX
@@ -52,6 +54,7 @@ struct exrnic_ntb_place {
 struct exrnic_ntb_record {
 	u16 seq;		/* even; another one whenever something else is said */
 	u32 qpn;		/* queue pair of the windows; 0: none */
+	u32 copies_qpn;		/* that of copies */
 	u32 peer_qpn;		/* to which it is connected; 0: none yet */
 	bool enabled;		/* a client wants the link */
 	bool ready;		/* the clients' port is up, with the scratchpads that were written before */
@@ -68,17 +71,27 @@ struct exrnic_ntb_ring {
 	struct exrnic_pbl pbl;
 };
 
-/* A queue pair, and what it needs. The rings are as long as the device lives, the queue pair as long as the session. */
-struct exrnic_ntb_queues {
-	u32 page;
-	struct exrnic_user_page user_page;
-	u32 pdn;
+/* A queue pair, and what it needs: all of it as long as the session. */
+struct exrnic_ntb_pair {
+	struct exrnic_ntb_link *link;
 	struct exrnic_ntb_ring cq_ring;
 	struct exrnic_ntb_ring sq_ring;
 	struct exrnic_ntb_ring rq_ring;
 	struct exrnic_cq cq;
 	struct exrnic_qp qp;
-	bool has_qp;
+	struct exrnic_cq_ring completions;
+	struct exrnic_work_queue sq;
+};
+
+struct exrnic_ntb_queues {
+	u32 page;
+	struct exrnic_user_page user_page;
+	u32 pdn;
+	bool has_qps;
+	struct exrnic_ntb_pair windows;
+	struct exrnic_ntb_pair copies;
+	u64 copies_wr_ids[BIT(EXRNIC_NTB_COPIES_LOG)];
+	bool (*copied)(struct exrnic_cq *cq);	/* of dma.c, if the kernel has a DMA engine */
 };
 
 /* A slice of BAR 4, for the clients: as long as the link. */
@@ -96,6 +109,8 @@ struct exrnic_ntb_inbound {
 	struct exrnic_pbl pbl;
 	struct exrnic_mr mr;
 };
+
+struct exrnic_ntb_dma;
 
 struct exrnic_ntb_link {
 	struct ntb_dev ntb;
@@ -117,10 +132,13 @@ struct exrnic_ntb_link {
 	struct exrnic_ntb_record record;	/* as it was told last */
 	u32 told[EXRNIC_PORT_SPADS];		/* and stands in the scratchpads: */
 	unsigned long told_words;		/* these */
+	u16 followed_seq;			/* of the peer's record that was followed last; 0: none */
 	struct exrnic_ntb_outbound out[EXRNIC_NTB_WINDOWS_MAX];
 	struct exrnic_ntb_inbound in[EXRNIC_NTB_WINDOWS_MAX];
 	unsigned long not_before;		/* the next queue pair, in jiffies */
 	unsigned long pause;			/* and the one behind it so long later */
+
+	struct exrnic_ntb_dma *dma;		/* NULL: the kernel has no DMA engine */
 
 	bool up;				/* as clients see it; read without the lock */
 	bool broken;				/* the queue pair has failed; set without the lock */
@@ -145,13 +163,13 @@ struct exrnic_ntb_link {
 
 /* ---- Queues */
 
-/* All but the queue pair. */
+/* Page and domain. */
 int exrnic_ntb_queues_create(struct exrnic_ntb_link *link);
 void exrnic_ntb_queues_destroy(struct exrnic_ntb_link *link);
-/* In INIT. */
-int exrnic_ntb_qp_create(struct exrnic_ntb_link *link);
-int exrnic_ntb_qp_connect(struct exrnic_ntb_link *link, u32 peer_qpn);
-void exrnic_ntb_qp_destroy(struct exrnic_ntb_link *link);
+/* Both queue pairs, in INIT; then to those that the peer has told. */
+int exrnic_ntb_qps_create(struct exrnic_ntb_link *link);
+int exrnic_ntb_qps_connect(struct exrnic_ntb_link *link, const struct exrnic_ntb_record *peer);
+void exrnic_ntb_qps_destroy(struct exrnic_ntb_link *link);
 /* Has the work done, now. Any context. */
 void exrnic_ntb_kick(struct exrnic_ntb_link *link);
 
@@ -190,6 +208,47 @@ int exrnic_ntb_bells_set_mask(struct exrnic_ntb_link *link, u32 set, u32 clear);
 void exrnic_ntb_bells_clear(struct exrnic_ntb_link *link, u32 bells);
 int exrnic_ntb_spad_set(struct exrnic_ntb_link *link, u32 index, u32 value);
 u32 exrnic_ntb_spad_get(struct exrnic_ntb_link *link, u32 index);
+
+/* ---- Copies by the device into the peer's memory: a channel of the kernel's DMA engine */
+
+#ifdef CONFIG_DMA_ENGINE
+int exrnic_ntb_dma_create(struct exrnic_ntb_link *link);
+/* Behind the last client is gone. */
+void exrnic_ntb_dma_destroy(struct exrnic_ntb_link *link);
+/* In a life of the device. */
+int exrnic_ntb_dma_begin(struct exrnic_ntb_link *link);
+void exrnic_ntb_dma_end(struct exrnic_ntb_link *link);
+/* The queue pairs are connected, and windows show these places. */
+void exrnic_ntb_dma_go(struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places);
+/* Before the queue pairs end. What is under way fails. */
+void exrnic_ntb_dma_stop(struct exrnic_ntb_link *link);
+#else
+static inline int exrnic_ntb_dma_create(struct exrnic_ntb_link *link)
+{
+	return 0;
+}
+
+static inline void exrnic_ntb_dma_destroy(struct exrnic_ntb_link *link)
+{
+}
+
+static inline int exrnic_ntb_dma_begin(struct exrnic_ntb_link *link)
+{
+	return 0;
+}
+
+static inline void exrnic_ntb_dma_end(struct exrnic_ntb_link *link)
+{
+}
+
+static inline void exrnic_ntb_dma_go(struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places)
+{
+}
+
+static inline void exrnic_ntb_dma_stop(struct exrnic_ntb_link *link)
+{
+}
+#endif
 
 /* ---- The session */
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The queue pair by which windows reach the peer: nothing is ever posted to it. */
+/*
+ * Two queue pairs: one by which windows reach the peer, to which nothing is ever posted; and one for copies, see dma.c. A peer that
+ * makes none is one that ours reaches all the same.
+ */
 #include <linux/dma-mapping.h>
 
 #include "ntb.h"
 
-#define EXRNIC_NTB_RING_LOG EXRNIC_RING_LOG_MIN
 
 static int exrnic_ntb_ring_create(struct exrnic_ntb_link *link, struct exrnic_ntb_ring *ring, size_t bytes)
 {
@@ -27,85 +29,57 @@ static void exrnic_ntb_ring_destroy(struct exrnic_ntb_link *link, struct exrnic_
 	dma_free_coherent(exrnic_device_dma(link->edev), ring->bytes, ring->memory, ring->bus);
 }
 
-static int exrnic_ntb_rings_create(struct exrnic_ntb_link *link)
+static int exrnic_ntb_rings_create(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair, u32 log_slots)
 {
-	struct exrnic_ntb_queues *queues = &link->queues;
-	int err;
+	int err = exrnic_ntb_ring_create(link, &pair->cq_ring, sizeof(struct exrnic_cqe) << (log_slots + 1));
 
-	err = exrnic_ntb_ring_create(link, &queues->cq_ring, sizeof(struct exrnic_cqe) << EXRNIC_NTB_RING_LOG);
 	if (err)
 		return err;
-	err = exrnic_ntb_ring_create(link, &queues->sq_ring, sizeof(struct exrnic_wqe) << EXRNIC_NTB_RING_LOG);
+	err = exrnic_ntb_ring_create(link, &pair->sq_ring, sizeof(struct exrnic_wqe) << log_slots);
 	if (err)
 		goto err_cq;
-	err = exrnic_ntb_ring_create(link, &queues->rq_ring, sizeof(struct exrnic_wqe) << EXRNIC_NTB_RING_LOG);
+	err = exrnic_ntb_ring_create(link, &pair->rq_ring, sizeof(struct exrnic_wqe) << EXRNIC_RING_LOG_MIN);
 	if (err)
 		goto err_sq;
 	return 0;
 
 err_sq:
-	exrnic_ntb_ring_destroy(link, &queues->sq_ring);
+	exrnic_ntb_ring_destroy(link, &pair->sq_ring);
 err_cq:
-	exrnic_ntb_ring_destroy(link, &queues->cq_ring);
+	exrnic_ntb_ring_destroy(link, &pair->cq_ring);
 	return err;
 }
 
-static void exrnic_ntb_rings_destroy(struct exrnic_ntb_link *link)
+static void exrnic_ntb_rings_destroy(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair)
 {
-	exrnic_ntb_ring_destroy(link, &link->queues.rq_ring);
-	exrnic_ntb_ring_destroy(link, &link->queues.sq_ring);
-	exrnic_ntb_ring_destroy(link, &link->queues.cq_ring);
+	exrnic_ntb_ring_destroy(link, &pair->rq_ring);
+	exrnic_ntb_ring_destroy(link, &pair->sq_ring);
+	exrnic_ntb_ring_destroy(link, &pair->cq_ring);
 }
 
-/* It is never armed. */
-static bool exrnic_ntb_completion(struct exrnic_cq *cq)
-{
-	return false;
-}
-
-static void exrnic_ntb_overrun(struct exrnic_cq *cq)
-{
-}
-
-static int exrnic_ntb_cq_create(struct exrnic_ntb_link *link)
-{
-	struct exrnic_ntb_queues *queues = &link->queues;
-	const struct exrnic_cq_attr attr = {
-		.ring = &queues->cq_ring.pbl,
-		.log_entries = EXRNIC_NTB_RING_LOG,
-		.page = queues->page,
-		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
-	};
-
-	queues->cq.completion = exrnic_ntb_completion;
-	queues->cq.overrun = exrnic_ntb_overrun;
-	return exrnic_cq_create(link->edev, &queues->cq, &attr);
-}
+/* ---- The page of doorbells, and the domain */
 
 int exrnic_ntb_queues_create(struct exrnic_ntb_link *link)
 {
 	struct exrnic_ntb_queues *queues = &link->queues;
 	int err;
 
-	queues->has_qp = false;
+	queues->has_qps = false;
 	err = exrnic_page_alloc(link->edev, &queues->page);
 	if (err)
 		return err;
+	queues->user_page.mapped = exrnic_page_map(link->edev, queues->page);
+	if (!queues->user_page.mapped) {
+		err = -ENOMEM;
+		goto err_page;
+	}
 	err = exrnic_pd_alloc(link->edev, &queues->pdn);
 	if (err)
-		goto err_page;
-	err = exrnic_ntb_rings_create(link);
-	if (err)
-		goto err_pd;
-	err = exrnic_ntb_cq_create(link);
-	if (err)
-		goto err_rings;
+		goto err_map;
 	return 0;
 
-err_rings:
-	exrnic_ntb_rings_destroy(link);
-err_pd:
-	exrnic_pd_free(link->edev, queues->pdn);
+err_map:
+	exrnic_page_unmap(queues->user_page.mapped);
 err_page:
 	exrnic_page_free(link->edev, queues->page);
 	return err;
@@ -115,67 +89,147 @@ void exrnic_ntb_queues_destroy(struct exrnic_ntb_link *link)
 {
 	struct exrnic_ntb_queues *queues = &link->queues;
 
-	exrnic_cq_destroy(link->edev, &queues->cq);
-	exrnic_ntb_rings_destroy(link);
 	exrnic_pd_free(link->edev, queues->pdn);
+	exrnic_page_unmap(queues->user_page.mapped);
 	exrnic_page_free(link->edev, queues->page);
 }
 
-/* ---- The queue pair */
+/* ---- The queue pairs */
 
 void exrnic_ntb_kick(struct exrnic_ntb_link *link)
 {
 	mod_delayed_work(system_unbound_wq, &link->work, 0);
 }
 
-static void exrnic_ntb_failed(struct exrnic_qp *qp, u32 cause)
+static void exrnic_ntb_break(struct exrnic_ntb_link *link)
 {
-	struct exrnic_ntb_link *link = container_of(qp, struct exrnic_ntb_link, queues.qp);
-
 	WRITE_ONCE(link->broken, true);
 	exrnic_ntb_kick(link);
 }
 
-static int exrnic_ntb_qp_init(struct exrnic_ntb_link *link)
+static void exrnic_ntb_failed(struct exrnic_qp *qp, u32 cause)
 {
-	const struct exrnic_qp_modify modify = { .state = EXRNIC_QP_STATE_INIT };
-
-	return exrnic_qp_modify(link->edev, &link->queues.qp, &modify);
+	exrnic_ntb_break(container_of(qp, struct exrnic_ntb_pair, qp)->link);
 }
 
-int exrnic_ntb_qp_create(struct exrnic_ntb_link *link)
+static void exrnic_ntb_overrun(struct exrnic_cq *cq)
 {
-	struct exrnic_ntb_queues *queues = &link->queues;
-	const struct exrnic_qp_attr attr = {
-		.sq = &queues->sq_ring.pbl,
-		.rq = &queues->rq_ring.pbl,
-		.sq_log_slots = EXRNIC_NTB_RING_LOG,
-		.rq_log_slots = EXRNIC_NTB_RING_LOG,
-		.srqn = EXRNIC_NO_SRQ,
-		.page = queues->page,
-		.pdn = queues->pdn,
-		.send_cqn = queues->cq.cqn,
-		.recv_cqn = queues->cq.cqn,
-		.service = EXRNIC_SERVICE_RC,
-		.qpn = EXRNIC_ANY_QPN,
-		.max_reads_in = 1,	/* a processor of the peer's has one load under way */
+	exrnic_ntb_break(container_of(cq, struct exrnic_ntb_pair, cq)->link);
+}
+
+/* Of the windows', which is never armed. */
+static bool exrnic_ntb_completion(struct exrnic_cq *cq)
+{
+	return false;
+}
+
+static int exrnic_ntb_cq_create(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair, u32 log_entries)
+{
+	const struct exrnic_cq_attr attr = {
+		.ring = &pair->cq_ring.pbl,
+		.log_entries = log_entries,
+		.page = link->queues.page,
+		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
 	};
 	int err;
 
-	queues->qp.failed = exrnic_ntb_failed;
-	WRITE_ONCE(link->broken, false);
-	err = exrnic_qp_create(link->edev, &queues->qp, &attr);
+	pair->cq.overrun = exrnic_ntb_overrun;
+	err = exrnic_cq_create(link->edev, &pair->cq, &attr);
 	if (err)
 		return err;
-	err = exrnic_ntb_qp_init(link);
+	pair->completions = (struct exrnic_cq_ring){
+		.entries = pair->cq_ring.memory,
+		.num_entries = BIT(log_entries),
+		.number = pair->cq.cqn,
+	};
+	return 0;
+}
+
+static int exrnic_ntb_qp_create(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair, u32 log_slots)
+{
+	const struct exrnic_qp_attr attr = {
+		.sq = &pair->sq_ring.pbl,
+		.rq = &pair->rq_ring.pbl,
+		.sq_log_slots = log_slots,
+		.rq_log_slots = EXRNIC_RING_LOG_MIN,
+		.srqn = EXRNIC_NO_SRQ,
+		.page = link->queues.page,
+		.pdn = link->queues.pdn,
+		.send_cqn = pair->cq.cqn,
+		.recv_cqn = pair->cq.cqn,
+		.service = EXRNIC_SERVICE_RC,
+		.qpn = EXRNIC_ANY_QPN,
+		.max_reads_in = 1, /* a processor of the peer's has one load under way */
+	};
+	const struct exrnic_qp_modify modify = { .state = EXRNIC_QP_STATE_INIT };
+	int err;
+
+	pair->qp.failed = exrnic_ntb_failed;
+	err = exrnic_qp_create(link->edev, &pair->qp, &attr);
 	if (err)
-		exrnic_qp_destroy(link->edev, &queues->qp);
-	else
-		queues->has_qp = true;
+		return err;
+	err = exrnic_qp_modify(link->edev, &pair->qp, &modify);
+	if (err)
+		exrnic_qp_destroy(link->edev, &pair->qp);
+	pair->sq.ring = (struct exrnic_ring){
+		.slots = pair->sq_ring.memory,
+		.num_slots = BIT(log_slots),
+		.doorbell = EXRNIC_DOORBELL_SQ,
+	};
+	pair->sq.head = 0;
 	return err;
 }
 
-int exrnic_ntb_qp_connect(struct exrnic_ntb_link *link, u32 peer_qpn)
+static int exrnic_ntb_pair_create(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair, u32 log_slots)
+{
+	int err = exrnic_ntb_rings_create(link, pair, log_slots);
+
+	if (err)
+		return err;
+	pair->link = link;
+	err = exrnic_ntb_cq_create(link, pair, log_slots + 1);
+	if (err)
+		goto err_rings;
+	err = exrnic_ntb_qp_create(link, pair, log_slots);
+	if (err)
+		goto err_cq;
+	return 0;
+
+err_cq:
+	exrnic_cq_destroy(link->edev, &pair->cq);
+err_rings:
+	exrnic_ntb_rings_destroy(link, pair);
+	return err;
+}
+
+static void exrnic_ntb_pair_destroy(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair)
+{
+	exrnic_qp_destroy(link->edev, &pair->qp);
+	exrnic_cq_destroy(link->edev, &pair->cq);
+	exrnic_ntb_rings_destroy(link, pair);
+}
+
+int exrnic_ntb_qps_create(struct exrnic_ntb_link *link)
+{
+	struct exrnic_ntb_queues *queues = &link->queues;
+	int err;
+
+	WRITE_ONCE(link->broken, false);
+	queues->windows.cq.completion = exrnic_ntb_completion;
+	err = exrnic_ntb_pair_create(link, &queues->windows, EXRNIC_RING_LOG_MIN);
+	if (err)
+		return err;
+	queues->copies.cq.completion = queues->copied ?: exrnic_ntb_completion;
+	queues->copies.sq.wr_ids = queues->copies_wr_ids;
+	err = exrnic_ntb_pair_create(link, &queues->copies, EXRNIC_NTB_COPIES_LOG);
+	if (err)
+		exrnic_ntb_pair_destroy(link, &queues->windows);
+	else
+		queues->has_qps = true;
+	return err;
+}
+
+static int exrnic_ntb_pair_connect(struct exrnic_ntb_link *link, struct exrnic_ntb_pair *pair, u32 peer_qpn)
 {
 	struct exrnic_qp_modify modify = {
 		.state = EXRNIC_QP_STATE_RTR,
@@ -183,18 +237,26 @@ int exrnic_ntb_qp_connect(struct exrnic_ntb_link *link, u32 peer_qpn)
 		.dest_node = link->settings.peer_node,
 		.dest_qpn = peer_qpn,
 	};
-	int err = exrnic_qp_modify(link->edev, &link->queues.qp, &modify);
+	int err = exrnic_qp_modify(link->edev, &pair->qp, &modify);
 
 	if (err)
 		return err;
 	modify = (struct exrnic_qp_modify){ .state = EXRNIC_QP_STATE_RTS };
-	return exrnic_qp_modify(link->edev, &link->queues.qp, &modify);
+	return exrnic_qp_modify(link->edev, &pair->qp, &modify);
 }
 
-void exrnic_ntb_qp_destroy(struct exrnic_ntb_link *link)
+int exrnic_ntb_qps_connect(struct exrnic_ntb_link *link, const struct exrnic_ntb_record *peer)
 {
-	if (!link->queues.has_qp)
+	int err = exrnic_ntb_pair_connect(link, &link->queues.windows, peer->qpn);
+
+	return err ? err : exrnic_ntb_pair_connect(link, &link->queues.copies, peer->copies_qpn);
+}
+
+void exrnic_ntb_qps_destroy(struct exrnic_ntb_link *link)
+{
+	if (!link->queues.has_qps)
 		return;
-	link->queues.has_qp = false;
-	exrnic_qp_destroy(link->edev, &link->queues.qp);
+	link->queues.has_qps = false;
+	exrnic_ntb_pair_destroy(link, &link->queues.copies);
+	exrnic_ntb_pair_destroy(link, &link->queues.windows);
 }

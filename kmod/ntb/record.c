@@ -5,8 +5,8 @@
  *
  *   0       RECORD_ID, and a sequence number, which is odd while the others change
  *   1       queue pair, and FLAG_*
- *   2       queue pair of the peer to which that one is connected
- *   3       sequence number of the peer's record that has been followed. It changes by itself
+ *   2       queue pair of the peer to which that one is connected, and the high 8 bits of the queue pair of copies
+ *   3       sequence number of the peer's record that has been followed, which changes by itself; and the low 16 bits of that one
  *   4, 5... STag of the memory that the peer's window 0 shows, and its pages of 4 KiB; and so on
  *
  * Words arrive in the order in which they were written, and the bell behind them.
@@ -47,6 +47,12 @@ static void exrnic_ntb_record_seq(struct exrnic_ntb_link *link, u16 seq)
 	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_SEQ, EXRNIC_NTB_RECORD_ID << 16 | seq);
 }
 
+static void exrnic_ntb_record_followed(struct exrnic_ntb_link *link, u16 seq)
+{
+	link->followed_seq = seq;
+	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_FOLLOWED, link->record.copies_qpn << 16 | seq);
+}
+
 void exrnic_ntb_record_tell(struct exrnic_ntb_link *link)
 {
 	const struct exrnic_ntb_record *record = &link->record;
@@ -58,7 +64,8 @@ void exrnic_ntb_record_tell(struct exrnic_ntb_link *link)
 	WRITE_ONCE(link->followed, false);
 	exrnic_ntb_record_seq(link, record->seq - 1);
 	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_QPN, record->qpn | flags);
-	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_PEER_QPN, record->peer_qpn);
+	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_PEER_QPN, record->peer_qpn | record->copies_qpn >> 16 << 24);
+	exrnic_ntb_record_followed(link, link->followed_seq);
 	for (i = 0; i < EXRNIC_NTB_WINDOWS_MAX; i++) {
 		exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_PLACES + 2 * i, record->places[i].stag);
 		exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_PLACES + 2 * i + 1, record->places[i].pages);
@@ -69,15 +76,16 @@ void exrnic_ntb_record_tell(struct exrnic_ntb_link *link)
 
 void exrnic_ntb_record_follow(struct exrnic_ntb_link *link, u16 seq)
 {
-	if (exrnic_ntb_record_is_told(link, EXRNIC_NTB_WORD_FOLLOWED, seq))
+	if (link->followed_seq == seq)
 		return;
-	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_FOLLOWED, seq);
+	exrnic_ntb_record_followed(link, seq);
 	exrnic_port_ring(&link->control_port, EXRNIC_NTB_BELL);
 }
 
 void exrnic_ntb_record_forget(struct exrnic_ntb_link *link)
 {
 	link->told_words = 0;
+	link->followed_seq = 0;
 }
 
 static bool exrnic_ntb_record_words(struct exrnic_ntb_link *link, u32 *words)
@@ -103,6 +111,7 @@ bool exrnic_ntb_record_hear(struct exrnic_ntb_link *link, struct exrnic_ntb_reco
 		.seq = words[EXRNIC_NTB_WORD_SEQ],
 		.qpn = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_RECORD_QPN,
 		.peer_qpn = words[EXRNIC_NTB_WORD_PEER_QPN] & EXRNIC_NTB_RECORD_QPN,
+		.copies_qpn = words[EXRNIC_NTB_WORD_PEER_QPN] >> 24 << 16 | words[EXRNIC_NTB_WORD_FOLLOWED] >> 16,
 		.enabled = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_FLAG_ENABLED,
 		.ready = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_FLAG_READY,
 	};

@@ -83,33 +83,36 @@ static void exrnic_ntb_drop(struct exrnic_ntb_link *link)
 {
 	exrnic_ntb_set_up(link, false);
 	exrnic_ntb_windows_hide(link);
-	exrnic_ntb_qp_destroy(link);
+	exrnic_ntb_dma_stop(link);
+	exrnic_ntb_qps_destroy(link);
 	link->peer_qpn = 0;
 	link->record.qpn = 0;
+	link->record.copies_qpn = 0;
 	link->record.peer_qpn = 0;
 	exrnic_ntb_set_followed(link);
 }
 
 static int exrnic_ntb_begin_qp(struct exrnic_ntb_link *link)
 {
-	int err = exrnic_ntb_qp_create(link);
+	int err = exrnic_ntb_qps_create(link);
 
 	if (err)
 		return err;
-	link->record.qpn = link->queues.qp.qpn;
+	link->record.qpn = link->queues.windows.qp.qpn;
+	link->record.copies_qpn = link->queues.copies.qp.qpn;
 	exrnic_ntb_update_places(link);
 	exrnic_ntb_record_tell(link);
 	return 0;
 }
 
-static int exrnic_ntb_connect(struct exrnic_ntb_link *link, u32 peer_qpn)
+static int exrnic_ntb_connect(struct exrnic_ntb_link *link, const struct exrnic_ntb_record *peer)
 {
-	int err = exrnic_ntb_qp_connect(link, peer_qpn);
+	int err = exrnic_ntb_qps_connect(link, peer);
 
 	if (err)
 		return err;
-	link->peer_qpn = peer_qpn;
-	link->record.peer_qpn = peer_qpn;
+	link->peer_qpn = peer->qpn;
+	link->record.peer_qpn = peer->qpn;
 	exrnic_ntb_record_tell(link);
 	return 0;
 }
@@ -130,7 +133,7 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 		/* One that is connected to an earlier one of ours is about to go. */
 		if (!peer.qpn || (peer.peer_qpn && peer.peer_qpn != link->record.qpn))
 			return 0;
-		err = exrnic_ntb_connect(link, peer.qpn);
+		err = exrnic_ntb_connect(link, &peer);
 		if (err)
 			return err;
 	}
@@ -141,6 +144,7 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 	err = exrnic_ntb_windows_show(link, peer.places);
 	if (err)
 		return err;
+	exrnic_ntb_dma_go(link, peer.places);
 	exrnic_ntb_record_follow(link, peer.seq);
 	if (followed == link->record.seq)
 		exrnic_ntb_set_followed(link);
@@ -198,9 +202,9 @@ static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
 	int err = 0;
 
 	link->record.ready = ready;
-	if (READ_ONCE(link->broken) && link->queues.has_qp)
+	if (READ_ONCE(link->broken) && link->queues.has_qps)
 		return -ECONNRESET;
-	if (!link->queues.has_qp) {
+	if (!link->queues.has_qps) {
 		if (time_before(jiffies, link->not_before)) {
 			exrnic_ntb_later(link, link->not_before - jiffies);
 			return 0;
@@ -250,7 +254,7 @@ static void exrnic_ntb_tell_and_wait(struct exrnic_ntb_link *link)
 {
 	bool waits;
 
-	if (!link->alive || !link->met || !link->queues.has_qp)
+	if (!link->alive || !link->met || !link->queues.has_qps)
 		return;
 	exrnic_ntb_record_tell(link);
 	waits = link->up;
@@ -344,9 +348,12 @@ static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 
 	if (err)
 		return err;
-	err = exrnic_ntb_bells_open(link);
+	err = exrnic_ntb_dma_begin(link);
 	if (err)
 		goto err_queues;
+	err = exrnic_ntb_bells_open(link);
+	if (err)
+		goto err_dma;
 	err = exrnic_ntb_control_open(link);
 	if (err)
 		goto err_bells;
@@ -360,6 +367,8 @@ static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 
 err_bells:
 	exrnic_ntb_bells_close(link);
+err_dma:
+	exrnic_ntb_dma_end(link);
 err_queues:
 	exrnic_ntb_queues_destroy(link);
 	return err;
@@ -388,6 +397,7 @@ static void exrnic_ntb_end_life(struct exrnic_ntb_link *link)
 	exrnic_ntb_bells_close(link);
 	exrnic_ntb_drop(link);
 	exrnic_ntb_forget_all(link);
+	exrnic_ntb_dma_end(link);
 	exrnic_ntb_queues_destroy(link);
 }
 

@@ -42,7 +42,7 @@ static int exrnic_ntb_outbound_show(struct exrnic_ntb_link *link, struct exrnic_
 				    const struct exrnic_ntb_place *place)
 {
 	const struct exrnic_window_attr attr = {
-		.qp = &link->queues.qp,
+		.qp = &link->queues.windows.qp,
 		.length = min((u64)place->pages << EXRNIC_PAGE_SHIFT, link->settings.window_bytes),
 		.stag = place->stag,
 		.access = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD,
