@@ -2,6 +2,9 @@
 /*
  * Doorbells and scratchpads, as clients see them: those of the even port. What they have written into their own scratchpads
  * while that was down is told when it comes up; all are 0 then.
+ *
+ * One side is told first that the link is up. Clients of the other one may still put their scratchpads in order, and would not
+ * see what is for them: so that waits until they have been told, too.
  */
 #include "ntb.h"
 
@@ -176,6 +179,79 @@ u32 exrnic_ntb_spad_get(struct exrnic_ntb_link *link, u32 index)
 	if (!exrnic_port_is_up(&link->bells_port) ||
 	    exrnic_port_get_spad(&link->bells_port, false, index, &value))
 		value = link->spads[index];
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+	return value;
+}
+
+/* ---- The peer's */
+
+void exrnic_ntb_peer_hold(struct exrnic_ntb_link *link)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	link->holds = true;
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+}
+
+void exrnic_ntb_peer_release(struct exrnic_ntb_link *link, bool tell)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	if (tell) {
+		for_each_set_bit(i, &link->held, EXRNIC_PORT_SPADS)
+			exrnic_port_set_spad(&link->bells_port, true, i, link->held_spads[i]);
+		if (link->held_bells)
+			exrnic_port_ring(&link->bells_port, link->held_bells);
+	}
+	link->holds = false;
+	link->held = 0;
+	link->held_bells = 0;
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+}
+
+int exrnic_ntb_peer_ring(struct exrnic_ntb_link *link, u32 bells)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	if (link->holds)
+		link->held_bells |= bells;
+	else
+		err = exrnic_port_ring(&link->bells_port, bells);
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+	return err;
+}
+
+int exrnic_ntb_peer_spad_set(struct exrnic_ntb_link *link, u32 index, u32 value)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	if (link->holds) {
+		link->held_spads[index] = value;
+		__set_bit(index, &link->held);
+	} else {
+		err = exrnic_port_set_spad(&link->bells_port, true, index, value);
+	}
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+	return err;
+}
+
+u32 exrnic_ntb_peer_spad_get(struct exrnic_ntb_link *link, u32 index)
+{
+	unsigned long flags;
+	u32 value;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	if (test_bit(index, &link->held))
+		value = link->held_spads[index];
+	else if (exrnic_port_get_spad(&link->bells_port, true, index, &value))
+		value = 0;
 	spin_unlock_irqrestore(&link->spads_lock, flags);
 	return value;
 }

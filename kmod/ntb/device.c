@@ -161,7 +161,7 @@ static int exrnic_ntb_peer_db_set(struct ntb_dev *ntb, u64 db_bits)
 	if (db_bits & ~exrnic_ntb_db_valid_mask(ntb))
 		return -EINVAL;
 	exrnic_wmb_flush_windows();
-	return db_bits ? exrnic_port_ring(&exrnic_ntb_of(ntb)->bells_port, db_bits) : 0;
+	return db_bits ? exrnic_ntb_peer_ring(exrnic_ntb_of(ntb), db_bits) : 0;
 }
 
 /* ---- Scratchpads */
@@ -190,12 +190,7 @@ static int exrnic_ntb_spad_write(struct ntb_dev *ntb, int sidx, u32 val)
 
 static u32 exrnic_ntb_peer_spad_read(struct ntb_dev *ntb, int pidx, int sidx)
 {
-	u32 value;
-
-	if (!exrnic_ntb_has_spad(pidx, sidx) ||
-	    exrnic_port_get_spad(&exrnic_ntb_of(ntb)->bells_port, true, sidx, &value))
-		return 0;
-	return value;
+	return exrnic_ntb_has_spad(pidx, sidx) ? exrnic_ntb_peer_spad_get(exrnic_ntb_of(ntb), sidx) : 0;
 }
 
 static int exrnic_ntb_peer_spad_write(struct ntb_dev *ntb, int pidx, int sidx, u32 val)
@@ -203,7 +198,7 @@ static int exrnic_ntb_peer_spad_write(struct ntb_dev *ntb, int pidx, int sidx, u
 	if (!exrnic_ntb_has_spad(pidx, sidx))
 		return -EINVAL;
 	exrnic_wmb_flush_windows();
-	return exrnic_port_set_spad(&exrnic_ntb_of(ntb)->bells_port, true, sidx, val);
+	return exrnic_ntb_peer_spad_set(exrnic_ntb_of(ntb), sidx, val);
 }
 
 static const struct ntb_dev_ops exrnic_ntb_ops = {

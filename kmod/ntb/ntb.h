@@ -58,6 +58,7 @@ struct exrnic_ntb_record {
 	u32 peer_qpn;		/* to which it is connected; 0: none yet */
 	bool enabled;		/* a client wants the link */
 	bool ready;		/* the clients' port is up, with the scratchpads that were written before */
+	bool up;		/* clients have been told that the link is up */
 	struct exrnic_ntb_place places[EXRNIC_NTB_WINDOWS_MAX];
 };
 
@@ -159,6 +160,10 @@ struct exrnic_ntb_link {
 
 	spinlock_t spads_lock;
 	u32 spads[EXRNIC_PORT_SPADS];		/* as clients here have written their own: told when the port comes up */
+	bool holds;				/* the link is up here, and not yet at the peer: what is for it waits */
+	u32 held_bells;
+	u32 held_spads[EXRNIC_PORT_SPADS];
+	unsigned long held;			/* BIT() of each of these */
 };
 
 /* ---- Queues */
@@ -206,6 +211,12 @@ void exrnic_ntb_bells_look(struct exrnic_ntb_link *link);
 bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link);
 int exrnic_ntb_bells_set_mask(struct exrnic_ntb_link *link, u32 set, u32 clear);
 void exrnic_ntb_bells_clear(struct exrnic_ntb_link *link, u32 bells);
+int exrnic_ntb_peer_ring(struct exrnic_ntb_link *link, u32 bells);
+/* From now on what is for the peer waits, or not any more: then it is told, or forgotten. */
+void exrnic_ntb_peer_hold(struct exrnic_ntb_link *link);
+void exrnic_ntb_peer_release(struct exrnic_ntb_link *link, bool tell);
+int exrnic_ntb_peer_spad_set(struct exrnic_ntb_link *link, u32 index, u32 value);
+u32 exrnic_ntb_peer_spad_get(struct exrnic_ntb_link *link, u32 index);
 int exrnic_ntb_spad_set(struct exrnic_ntb_link *link, u32 index, u32 value);
 u32 exrnic_ntb_spad_get(struct exrnic_ntb_link *link, u32 index);
 

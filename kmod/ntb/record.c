@@ -18,6 +18,7 @@
 #define EXRNIC_NTB_RECORD_QPN		GENMASK(23, 0)
 #define EXRNIC_NTB_FLAG_ENABLED		BIT(24)
 #define EXRNIC_NTB_FLAG_READY		BIT(25)
+#define EXRNIC_NTB_FLAG_UP		BIT(26)
 #define EXRNIC_NTB_BELL			BIT(0)
 
 enum exrnic_ntb_word {
@@ -57,7 +58,7 @@ void exrnic_ntb_record_tell(struct exrnic_ntb_link *link)
 {
 	const struct exrnic_ntb_record *record = &link->record;
 	const u32 flags = (record->enabled ? EXRNIC_NTB_FLAG_ENABLED : 0) |
-			  (record->ready ? EXRNIC_NTB_FLAG_READY : 0);
+			  (record->ready ? EXRNIC_NTB_FLAG_READY : 0) | (record->up ? EXRNIC_NTB_FLAG_UP : 0);
 	u32 i;
 
 	link->record.seq += 2;
@@ -114,6 +115,7 @@ bool exrnic_ntb_record_hear(struct exrnic_ntb_link *link, struct exrnic_ntb_reco
 		.copies_qpn = words[EXRNIC_NTB_WORD_PEER_QPN] >> 24 << 16 | words[EXRNIC_NTB_WORD_FOLLOWED] >> 16,
 		.enabled = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_FLAG_ENABLED,
 		.ready = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_FLAG_READY,
+		.up = words[EXRNIC_NTB_WORD_QPN] & EXRNIC_NTB_FLAG_UP,
 	};
 	for (i = 0; i < EXRNIC_NTB_WINDOWS_MAX; i++) {
 		record->places[i].stag = words[EXRNIC_NTB_WORD_PLACES + 2 * i];

@@ -24,9 +24,14 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 {
 	if (link->up == up)
 		return;
-	WRITE_ONCE(link->up, up);
-	if (up)
+	if (up) {
 		link->pause = EXRNIC_NTB_PAUSE_MIN;
+		exrnic_ntb_peer_hold(link);
+	} else {
+		exrnic_ntb_peer_release(link, false);
+	}
+	link->record.up = up;
+	WRITE_ONCE(link->up, up);
 	dev_dbg(&link->ntb.dev, "the link is %s\n", up ? "up" : "down");
 	ntb_link_event(&link->ntb);
 	if (up)
@@ -121,6 +126,7 @@ static int exrnic_ntb_connect(struct exrnic_ntb_link *link, const struct exrnic_
 
 static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 {
+	const bool was_up = link->up;
 	struct exrnic_ntb_record peer;
 	u16 followed;
 	int err;
@@ -150,6 +156,10 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 		exrnic_ntb_set_followed(link);
 	exrnic_ntb_set_up(link, link->record.enabled && peer.enabled && link->record.ready && peer.ready &&
 					(link->up || followed == link->record.seq));
+	if (link->up != was_up)
+		exrnic_ntb_record_tell(link);
+	if (link->up && peer.up)
+		exrnic_ntb_peer_release(link, true);
 	return 0;
 }
 
@@ -273,7 +283,7 @@ void exrnic_ntb_session_enable(struct exrnic_ntb_link *link, bool enable)
 		link->record.enabled = enable;
 		exrnic_ntb_tell_and_wait(link);
 		if (!link->record.enabled)
-			exrnic_ntb_set_up(link, false);
+			exrnic_ntb_set_up(link, false); /* which is told with the next change */
 	}
 	mutex_unlock(&link->lock);
 	exrnic_ntb_kick(link);
