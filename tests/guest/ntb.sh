@@ -7,7 +7,7 @@
 set -eu
 node=$1
 other=$((1 - node))
-bytes=65536
+bytes=4096 # each load takes its time on the RTL
 
 mount -t debugfs debugfs /sys/kernel/debug
 stty -F /dev/ttyS1 raw -echo
@@ -26,7 +26,7 @@ meet() {
 	until [ "${told:-0}" -ge $step ]; do
 		echo "$node $step" >&8
 		tries=$((tries + 1))
-		[ $tries -lt 60 ] || fail "the other guest does not come to step $step"
+		[ $tries -lt 120 ] || fail "the other guest does not come to step $step"
 		if read -r -t 1 who what <&8 && [ "$who" = $other ]; then told=$what; fi
 	done
 	echo "$node $step" >&8
