@@ -56,6 +56,8 @@ class PingPong {
 
 }  // namespace
 
+constexpr unsigned kWarm = 3;  // rounds before those that count
+
 int main(int argc, char** argv) {
   using exrnic::BenchMicroseconds;
   const exrnic::BenchOptions options = exrnic::ReadBenchOptions(
@@ -65,8 +67,9 @@ int main(int argc, char** argv) {
   if (options.client)
     printf("Ping Pong data transfer:\n   size  retries  latency (usec)  latency/2 (usec)\n");
   for (size_t size = 4; size <= PingPong::kLargest; size *= 2) {
-    const double begin = BenchMicroseconds();
-    for (unsigned i = 0; i < options.loops; ++i) {
+    double begin = 0;
+    for (unsigned i = 0; i < options.loops + kWarm; ++i) {
+      if (i == kWarm) begin = BenchMicroseconds();
       if (options.client) pingpong.Send(size);
       pingpong.Await(size);
       if (!options.client) pingpong.Send(size);

@@ -170,17 +170,29 @@ void Adapter::Abort(const std::shared_ptr<Link>& link, const std::shared_ptr<Tra
   if (transfer->posted == transfer->completed) End(link.get(), transfer, SCI_ERR_CANCELLED);
 }
 
+// Looks for its end and little else, for as long as it may take; then sleeps.
 bool Adapter::Await(Lock* lock, const Transfer& transfer, Clock::time_point deadline) {
-  const auto ended = [&] { return transfer.ended; };
+  constexpr unsigned kLooks = 16;
   size_t bytes = 0;
   for (const Piece& piece : transfer.pieces) bytes += piece.length;
   const Clock::duration worth =
       std::min<Clock::duration>(kTransferSpin + std::chrono::nanoseconds(bytes), kTransferSpinMax);
-  if (Spin(lock, std::min<Clock::duration>(worth, deadline - Clock::now()), ended)) return true;
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point until = now + std::min<Clock::duration>(worth, deadline - now);
+  for (unsigned look = 1; !transfer.ended; ++look) {
+    PollData();
+    if (transfer.ended || look % kLooks != 0) continue;
+    if (Clock::now() >= until) break;
+    PollMessages();
+    lock->unlock();
+    lock->lock();
+  }
+  if (transfer.ended) return true;
   ++sleepers_;
   ArmData();
   Progress();
-  const bool in_time = WaitFor(lock, &TheLibrary().answered, deadline, ended);
+  const bool in_time =
+      WaitFor(lock, &TheLibrary().answered, deadline, [&] { return transfer.ended; });
   --sleepers_;
   return in_time;
 }

@@ -50,9 +50,12 @@ TEST_CASE("a peer that is killed is lost: within a transfer, for its segment, an
   SCI(SCI_ERR_OK, SCIStartDmaTransferVec, queue, source.segment, remote, parts.size(), parts.data(),
       nullptr, nullptr, 0);
   usleep(20'000);
+  kill(child, SIGSTOP);  // it takes nothing any more
+  sci_error_t error, status;
+  for (int i = 0; i < 500; ++i) SCITriggerInterrupt(interrupt, 0, &error);
+  CHECK(error == SCI_ERR_NOSPC);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  sci_error_t error, status;
   CHECK(SCIWaitForDMAQueue(queue, kSeconds, 0, &error) == SCI_DMAQUEUE_ERROR);
   CHECK(SCIWaitForRemoteSegmentEvent(remote, &status, kSeconds, 0, &error) == SCI_CB_LOST);
   CHECK(error == SCI_ERR_OK);
@@ -62,6 +65,17 @@ TEST_CASE("a peer that is killed is lost: within a transfer, for its segment, an
   SCI(SCI_ERR_OK, SCIDisconnectSegment, remote, 0);
   SCI(SCI_ERR_TIMEOUT, SCIConnectSegment, sd, &remote, 1, kSegment, 0, nullptr, nullptr, 100, 0);
   SCI(SCI_ERR_OK, SCIDisconnectInterrupt, interrupt, 0);
+  // Others are served as before.
+  sci_local_interrupt_t own = nullptr;
+  unsigned number = 1;
+  SCI(SCI_ERR_OK, SCICreateInterrupt, sd, &own, 0, &number, nullptr, nullptr, 0);
+  SCI(SCI_ERR_OK, SCIConnectInterrupt, sd, &interrupt, 0, 0, number, kSeconds, 0);
+  for (int i = 0; i < 100; ++i) {
+    SCI(SCI_ERR_OK, SCITriggerInterrupt, interrupt, 0);
+    SCI(SCI_ERR_OK, SCIWaitForInterrupt, own, kSeconds, 0);
+  }
+  SCI(SCI_ERR_OK, SCIDisconnectInterrupt, interrupt, 0);
+  SCI(SCI_ERR_OK, SCIRemoveInterrupt, own, 0);
   SCI(SCI_ERR_OK, SCIRemoveDMAQueue, queue, 0);
   source.Remove();
   SCI(SCI_ERR_OK, SCIClose, sd, 0);
