@@ -177,12 +177,13 @@ bool Adapter::Await(Lock* lock, const Transfer& transfer, Clock::time_point dead
   for (const Piece& piece : transfer.pieces) bytes += piece.length;
   const Clock::duration worth =
       std::min<Clock::duration>(kTransferSpin + std::chrono::nanoseconds(bytes), kTransferSpinMax);
-  const Clock::time_point now = Clock::now();
-  const Clock::time_point until = now + std::min<Clock::duration>(worth, deadline - now);
+  Clock::time_point until;  // known behind the first looks: the clock takes its time, too
   for (unsigned look = 1; !transfer.ended; ++look) {
     PollData();
     if (transfer.ended || look % kLooks != 0) continue;
-    if (Clock::now() >= until) break;
+    const Clock::time_point now = Clock::now();
+    if (look == kLooks) until = now + std::min<Clock::duration>(worth, deadline - now);
+    if (now >= until) break;
     PollMessages();
     lock->unlock();
     lock->lock();
