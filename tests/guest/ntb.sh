@@ -97,6 +97,29 @@ until_says "$tool/spad5" "$(printf '%#x' $((77 + other)))"
 until_says "$tool/peer0/spad6" "$(printf '%#x' $((99 + other)))"
 meet
 
+# A peer that is none: its own link does not work, and no more
+if [ "$node" = 1 ]; then
+	meet
+	unload
+	exrnic-ntb-forge --to 0 --seconds 3
+	meet
+	load
+else
+	echo 0:$bytes >"$tool/peer0/peer_mw_trans0"
+	echo $bytes >"$tool/peer0/mw_trans0"
+	meet
+	for turn in 1 2 3; do
+		shown >/dev/null
+		sleep 1
+	done
+	echo 0:0 >"$tool/peer0/peer_mw_trans0"
+	echo 0 >"$tool/peer0/mw_trans0"
+	meet
+fi
+up
+meet
+dmesg | grep -E "BUG:|WARNING:|stall" && fail "the kernel complains"
+
 # Windows, whose peer goes, by itself and with its device, and comes back
 window_shows 1 2
 if [ "$node" = 1 ]; then
