@@ -16,7 +16,8 @@ LEVELS = (
     ("rtl-model/gen",),
     ("rtl-model/systemc", "firmware/hal", "libverbs-lite/data_path", "libverbs-lite/include/exrnic",
      "libverbs-lite/sisci/include", "sim/posix"),
-    ("rtl-model/ref", "firmware/app", "firmware/image", "sim/files", "sim/time"),
+    ("rtl-model/ref", "firmware/app", "firmware/image", "libverbs-lite/cluster/include/exrnic",
+     "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
     ("rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/trace", "sim/vfio_user"),
     ("sim/node",),
@@ -29,7 +30,9 @@ LEVELS = (
     ("libverbs-lite/src/sim", "tools/bench", "tools/exrnicctl"),
     ("libverbs-lite/src", "libverbs-lite/examples", "libverbs-lite/sisci/bench", "libverbs-lite/sisci/src",
      "provider"),
-    ("libverbs-lite/bench",),
+    ("libverbs-lite/bench", "libverbs-lite/cluster/src"),
+    ("libverbs-lite/cluster/examples", "libverbs-lite/pm/src"),
+    ("libverbs-lite/pm/examples",),
 )
 _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
 

@@ -23,7 +23,8 @@ constexpr uint32_t kTransfersOfPeer = 16;
 constexpr uint32_t kReadsOfPeer = 4;  // of an RNIC of full size each queue pair can have as many
 constexpr size_t kPmPage = 4096;
 constexpr size_t kTransferMax = (size_t{1} << 31) - 1;
-constexpr unsigned kEmptyPollsOfProgress = 16;
+constexpr unsigned kEmptyPollsOfProgress = 64;
+constexpr uint32_t kSignalEach = 16;  // work requests of messages
 constexpr std::chrono::milliseconds kPmWatchPause(1);
 // A queue pair that fails may be its peer's farewell, which is on its way.
 constexpr std::chrono::milliseconds kPmFarewell(200);
@@ -32,9 +33,9 @@ constexpr std::chrono::milliseconds kPmLimit(30000);
 enum class PmWork : uint64_t { kMessage, kWrite, kRead, kOther };
 constexpr uint64_t kNoBuffer = 0xff;
 
-// node, kind, buffer
-uint64_t PmWorkId(unsigned node, PmWork work, uint64_t buffer = kNoBuffer) {
-  return uint64_t{node} << 16 | static_cast<uint64_t>(work) << 8 | buffer;
+// node, work requests that end with it, kind, buffer
+uint64_t PmWorkId(unsigned node, PmWork work, uint64_t buffer = kNoBuffer, uint32_t covers = 1) {
+  return uint64_t{node} << 32 | uint64_t{covers} << 16 | static_cast<uint64_t>(work) << 8 | buffer;
 }
 
 std::unique_ptr<uint8_t, void (*)(void*)> ZeroPages(size_t bytes) {
@@ -185,6 +186,8 @@ void pm_context::Close() {
         return false;
     return true;
   };
+  for (const auto& peer : peers_)
+    if (peer != nullptr && !peer->gone) Flush(peer.get());
   Await("all nodes to take what was sent", none_under_way);
   for (const auto& peer : peers_)
     if (peer != nullptr) mesh_.Tell(peer->node, {MeshKind::kBye, {}});
@@ -197,19 +200,37 @@ void pm_context::Post(Peer* peer, vl_qp* qp, const vl_send_wr& wr) {
   Bury(peer, std::string("vl_post_sq: ") + vl_error_text());
 }
 
-void pm_context::PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote) {
+bool pm_context::Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers) {
+  peer->message_work += work;
+  peer->unsignaled += work;
+  if (!always && peer->unsignaled < kSignalEach) return false;
+  *covers = peer->unsignaled;
+  peer->unsignaled = 0;
+  return true;
+}
+
+// The peer hears again what it knows.
+void pm_context::Flush(Peer* peer) {
+  if (peer->unsignaled == 0) return;
+  PostInline(peer, &ControlOf(peer->node)->own_released, sizeof(uint64_t),
+             peer->theirs.control + offsetof(Control, released), true);
+}
+
+void pm_context::PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote,
+                            bool signaled) {
   // Full: what waits is said again by whoever needs it, see channel.h.
   if (peer->gone || peer->message_work >= MessageWork()) return;
   vl_sge sge = {vl::AddressOf(bytes), length, 0};
   vl_send_wr wr = {};
-  wr.wr_id = PmWorkId(peer->node, PmWork::kMessage);
+  uint32_t covers = 1;
+  wr.flags = VL_SEND_INLINE;
+  if (Signals(peer, 1, signaled, &covers)) wr.flags |= VL_SEND_SIGNALED;
+  wr.wr_id = PmWorkId(peer->node, PmWork::kMessage, kNoBuffer, covers);
   wr.sg_list = &sge;
   wr.num_sge = 1;
   wr.opcode = VL_OP_PUSH;
-  wr.flags = VL_SEND_SIGNALED | VL_SEND_INLINE;
   wr.remote_stag = peer->theirs.stag;
   wr.remote_address = remote;
-  ++peer->message_work;
   Post(peer, peer->messages.get(), wr);
 }
 
@@ -224,7 +245,9 @@ void pm_context::Peer::PushMessage(uint32_t place, const void* bytes, uint32_t l
   wr[0].next = &wr[1];
   wr[0].sg_list = &data;
   wr[0].remote_address = theirs.slots + uint64_t{place} * PM_MESSAGE_MAX;
-  wr[1].wr_id = PmWorkId(node, PmWork::kMessage, buffer);
+  uint32_t covers = 2;
+  context->Signals(this, 2, true, &covers);
+  wr[1].wr_id = PmWorkId(node, PmWork::kMessage, buffer, covers);
   wr[1].sg_list = &pointer;
   wr[1].flags = VL_SEND_SIGNALED | VL_SEND_INLINE;
   wr[1].remote_address = entry_at;
@@ -233,7 +256,6 @@ void pm_context::Peer::PushMessage(uint32_t place, const void* bytes, uint32_t l
     each.opcode = VL_OP_PUSH;
     each.remote_stag = theirs.stag;
   }
-  message_work += 2;
   ++context->buffers_[buffer].users;
   sending.push_back(buffer);
   context->Post(this, messages.get(), wr[0]);
@@ -249,14 +271,15 @@ void pm_context::Peer::PullReleased() {
   vl_sge sge = {vl::AddressOf(&context->ControlOf(node)->reread), sizeof(uint64_t),
                 vl_mr_stag(context->shared_region_.get())};
   vl_send_wr wr = {};
-  wr.wr_id = PmWorkId(node, PmWork::kMessage);
+  uint32_t covers = 1;
+  context->Signals(this, 1, true, &covers);
+  wr.wr_id = PmWorkId(node, PmWork::kMessage, kNoBuffer, covers);
   wr.sg_list = &sge;
   wr.num_sge = 1;
   wr.opcode = VL_OP_PULL;
   wr.flags = VL_SEND_SIGNALED;
   wr.remote_stag = theirs.stag;
   wr.remote_address = theirs.control + offsetof(Control, own_released);
-  ++message_work;
   context->Post(this, messages.get(), wr);
 }
 
@@ -302,7 +325,8 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
                               std::to_string(this->nodes() - 1));
   if (held_ && holder_ == std::this_thread::get_id())
     throw PmError(EBUSY, "this thread has a send buffer that it has not sent");
-  std::vector<unsigned> wanted;
+  std::vector<unsigned>& wanted = wanted_;  // kept, so that no call takes memory
+  wanted.clear();
   for (int i = 0; i < count; ++i) {
     const Peer* const peer = CheckPeer(count == 1 ? "node" : "a node", nodes[i]);
     if (std::find(wanted.begin(), wanted.end(), peer->node) != wanted.end())
@@ -312,10 +336,17 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   bool room = !held_;
   for (const unsigned node : wanted) {
     ExpectConnected(*peers_[node]);
-    room = room && HasRoom(peers_[node].get());
+    if (!room || HasRoom(peers_[node].get())) continue;
+    PollQueue();
+    ExpectConnected(*peers_[node]);
+    room = HasRoom(peers_[node].get());
   }
   std::optional<uint32_t> buffer;
   if (room) buffer = FreeBuffer();
+  if (room && !buffer) {
+    PollQueue();
+    buffer = FreeBuffer();
+  }
   if (!buffer) {
     Progress();
     return nullptr;
@@ -324,7 +355,7 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   holder_ = std::this_thread::get_id();
   held_buffer_ = *buffer;
   held_length_ = static_cast<uint32_t>(length);
-  held_for_ = std::move(wanted);
+  held_for_.swap(wanted);
   return send_memory_.get() + size_t{held_buffer_} * PM_MESSAGE_MAX;
 }
 
@@ -344,7 +375,6 @@ void pm_context::Send() {
     why += (why.empty() ? "" : "; ") + peer->why;
     node = static_cast<int>(to);
   }
-  PollQueue();
   if (!why.empty()) throw PmError(ECONNRESET, why, node);
 }
 
@@ -370,9 +400,12 @@ void pm_context::Receive(void** buffer, size_t* length, int* node) {
     return;
   }
   if (++empty_polls_ % kEmptyPollsOfProgress == 0) Progress();
+  if (!some_dead_) return;
+  some_dead_ = false;
   for (const auto& peer : peers_) {
     if (peer == nullptr || !peer->dead) continue;
     peer->dead = false;
+    some_dead_ = true;  // there may be more
     throw PmError(ECONNRESET, peer->why, static_cast<int>(peer->node));
   }
 }
@@ -382,7 +415,6 @@ void pm_context::Release() {
   if (received_.empty()) throw PmError(EINVAL, "no receive buffer is the program's");
   peers_[received_.front()]->receiver->Release();
   received_.pop_front();
-  PollQueue();
 }
 
 // ---- Remote write and read
@@ -407,7 +439,7 @@ void pm_context::Unlock(pm_handle handle) {
     Await(mesh_.Name(peer->node) + " to take what was sent",
           [&] { return peer->gone || peer->message_work < MessageWork(); });
     PostInline(peer.get(), &version_, sizeof(version_),
-               peer->theirs.control + offsetof(Control, version));
+               peer->theirs.control + offsetof(Control, version), true);
   }
   try {
     Await("all nodes to hear that memory was unlocked", [this] {
@@ -581,7 +613,8 @@ void pm_context::PollQueue() {
 }
 
 void pm_context::Take(const vl_wc& wc) {
-  const auto node = static_cast<unsigned>(wc.wr_id >> 16);
+  const auto node = static_cast<unsigned>(wc.wr_id >> 32);
+  const auto covers = static_cast<uint32_t>(wc.wr_id >> 16 & 0xffff);
   const auto work = static_cast<PmWork>(wc.wr_id >> 8 & 0xff);
   const uint64_t buffer = wc.wr_id & 0xff;  // below PM_SEND_BUFFERS, or none
   if (node >= peers_.size() || peers_[node] == nullptr) return;
@@ -606,9 +639,8 @@ void pm_context::Take(const vl_wc& wc) {
     if (buffer != kNoBuffer) {
       --buffers_[buffer].users;
       peer->sending.pop_front();  // they complete in order
-      --peer->message_work;       // of its bytes
     }
-    --peer->message_work;
+    peer->message_work -= std::min(peer->message_work, covers);  // what fails may cover no more
     return;
   }
   uint32_t* const count = work == PmWork::kWrite  ? &peer->writes
@@ -644,6 +676,7 @@ void pm_context::Bury(Peer* peer, const std::string& why, bool tell) {
   if (peer->gone) return;
   peer->gone = true;
   peer->dead = tell;
+  some_dead_ = some_dead_ || tell;
   peer->why = why;
   EndTransfers(peer, why);
   for (uint32_t i = 0; i < peer->writes; ++i) failed_writes_.push_back("pmWrite: " + why);

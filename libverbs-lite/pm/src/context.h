@@ -75,6 +75,7 @@ struct pm_context {
     std::optional<exrnic::PmSender> sender;
     std::optional<exrnic::PmReceiver> receiver;
     uint32_t message_work = 0;                                // in the send queue of messages,
+    uint32_t unsignaled = 0;  // the last of them without a completion,
     std::deque<uint32_t> sending;                             // and the send buffers that it reads
     uint32_t writes = 0, reads = 0, other_work = 0;           // and in that of transfers
     std::optional<exrnic::PmClock::time_point> broken_until;  // the queue pair has failed
@@ -101,8 +102,12 @@ struct pm_context {
 
   Peer* CheckPeer(const char* name, int node);
   void ExpectConnected(const Peer& peer) const;
-  void PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote);
+  void PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote,
+                  bool signaled = false);
   void Post(Peer* peer, vl_qp* qp, const vl_send_wr& wr);
+  // Whether the next one is to complete visibly, of so many work requests. *covers: with which.
+  bool Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers);
+  void Flush(Peer* peer);  // so that all of messages completes visibly
   bool HasRoom(Peer* peer);
   std::optional<uint32_t> FreeBuffer();
 
@@ -146,13 +151,14 @@ struct pm_context {
   std::thread::id holder_;
   uint32_t held_buffer_ = 0;
   uint32_t held_length_ = 0;
-  std::vector<unsigned> held_for_;
+  std::vector<unsigned> held_for_, wanted_;
   uint32_t sending_ = 0;  // the buffer that PushMessage posts
 
   std::vector<std::unique_ptr<Peer>> peers_;  // of each node; the own one is null
   std::deque<unsigned> received_;             // whose buffers the program has, the oldest first
   unsigned next_source_ = 0;
   unsigned empty_polls_ = 0;
+  bool some_dead_ = false;  // and not told
   uint64_t version_ = 0;  // of the own areas
   std::vector<std::string> failed_writes_, failed_reads_;
   exrnic::PmClock::time_point next_watch_{};

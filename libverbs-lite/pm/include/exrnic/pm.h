@@ -24,10 +24,10 @@
 extern "C" {
 #endif
 
-#pragma GCC visibility push(default)
-
 struct vl_rnic;
 struct pm_context;
+
+#pragma GCC visibility push(default)
 
 #define PM_MESSAGE_MAX 8192 /* bytes of a message */
 #define PM_NODES_MAX 256
