@@ -74,10 +74,10 @@ struct pm_context {
     Info theirs = {};
     std::optional<exrnic::PmSender> sender;
     std::optional<exrnic::PmReceiver> receiver;
-    uint32_t message_work = 0;                                // in the send queue of messages,
-    uint32_t unsignaled = 0;  // the last of them without a completion,
-    std::deque<uint32_t> sending;                             // and the send buffers that it reads
-    uint32_t writes = 0, reads = 0, other_work = 0;           // and in that of transfers
+    uint32_t message_work = 0;                       // in the send queue of messages,
+    uint32_t unsignaled = 0;                         // the last of them without a completion,
+    std::deque<uint32_t> sending;                    // and the send buffers that it reads
+    uint32_t writes = 0, reads = 0, other_work = 0;  // and in that of transfers
     std::optional<exrnic::PmClock::time_point> broken_until;  // the queue pair has failed
     bool gone = false;
     bool dead = false;  // not told by pmReceive yet
@@ -159,7 +159,7 @@ struct pm_context {
   unsigned next_source_ = 0;
   unsigned empty_polls_ = 0;
   bool some_dead_ = false;  // and not told
-  uint64_t version_ = 0;  // of the own areas
+  uint64_t version_ = 0;    // of the own areas
   std::vector<std::string> failed_writes_, failed_reads_;
   exrnic::PmClock::time_point next_watch_{};
 };

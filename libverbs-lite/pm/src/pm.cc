@@ -2,6 +2,8 @@
 // The calls of exrnic/pm.h: arguments, errors to errno and text.
 #include "exrnic/pm.h"
 
+#include <sched.h>
+
 #include <cerrno>
 #include <new>
 #include <utility>
@@ -48,11 +50,20 @@ int ContextCall(pm_context* context, Call&& call, int* node = nullptr) {
   return PmCall(std::forward<Call>(call), node);
 }
 
+// ENOBUFS: who polls leaves the processor to others now and then. Several processes of a machine,
+// and a simulator, may have to share it.
+int FoundNone() {
+  constexpr unsigned kPollsOfYield = 64;
+  static thread_local unsigned polls = 0;
+  if (++polls % kPollsOfYield == 0) sched_yield();
+  return ENOBUFS;
+}
+
 int GetBuffer(pm_context* context, const int* nodes, int count, void** buffer, size_t length) {
   return ContextCall(context, [&] {
     if (buffer == nullptr || nodes == nullptr) return FailNull("buffer, or nodes,");
     *buffer = context->GetSendBuffer(nodes, count, length);
-    return *buffer == nullptr ? ENOBUFS : 0;
+    return *buffer == nullptr ? FoundNone() : 0;
   });
 }
 
@@ -117,7 +128,7 @@ int pmReceiveFrom(pm_context* context, void** buffer, size_t* length, int* node)
       [&] {
         if (buffer == nullptr || length == nullptr) return FailNull("buffer, or length,");
         context->Receive(buffer, length, node);
-        return *buffer == nullptr ? ENOBUFS : 0;
+        return *buffer == nullptr ? FoundNone() : 0;
       },
       node);
 }
