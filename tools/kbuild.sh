@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the kernel module in a folder of its own: tools/kbuild.sh FOLDER [KBUILD-ARGUMENT...]
-# makes FOLDER/kmod/exrnic.ko, exrnic_cdev.ko, exrnic_eth.ko and exrnic_ib.ko against the headers in KDIR; with
-# EXRNIC_TESTS=m also test/exrnic_kernel_user.ko and exrnic_verbs_user.ko.
+# makes FOLDER/kmod/exrnic.ko, exrnic_cdev.ko, exrnic_eth.ko and exrnic_ib.ko against the headers in KDIR, and exrnic_ntb.ko if
+# that kernel has NTB, or with EXRNIC_NTB=m (tools/ntb_clients.sh); with EXRNIC_TESTS=m also test/exrnic_kernel_user.ko and exrnic_verbs_user.ko.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

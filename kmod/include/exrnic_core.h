@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What exrnic.ko offers to the drivers on top of it, which find it on the auxiliary bus: exrnic_cdev.ko, exrnic_eth.ko,
- * and later those of other subsystems of the kernel.
+ * exrnic_ib.ko, exrnic_ntb.ko.
  *
  * exrnic.ko has the PCI function, mailbox, interrupts, numbers, page lists, and firmware. It knows no process:
  * no handle, no limit of a user, no memory of current. Whoever makes an object owns its structure, which lies in one

@@ -108,7 +108,7 @@ else
 	echo 0:$bytes >"$tool/peer0/peer_mw_trans0"
 	echo $bytes >"$tool/peer0/mw_trans0"
 	meet
-	for turn in 1 2 3; do
+	for _ in 1 2 3; do
 		shown >/dev/null
 		sleep 1
 	done
