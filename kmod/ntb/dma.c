@@ -336,23 +336,26 @@ void exrnic_ntb_dma_go(struct exrnic_ntb_link *link, const struct exrnic_ntb_pla
 		tasklet_schedule(&dma->tasklet);	/* which arms the completion queue */
 }
 
-/* The tasklet touches no queue behind that. */
+/* Nobody touches the queues behind that. */
 void exrnic_ntb_dma_stop(struct exrnic_ntb_link *link)
+{
+	struct exrnic_ntb_dma *dma = link->dma;
+
+	spin_lock_irq(&dma->lock);
+	WRITE_ONCE(dma->open, false);
+	spin_unlock_irq(&dma->lock);
+}
+
+void exrnic_ntb_dma_flush(struct exrnic_ntb_link *link)
 {
 	struct exrnic_ntb_dma *dma = link->dma;
 	struct exrnic_ntb_copy *copy, *next;
 
-	if (link->queues.has_qps) {
-		exrnic_qp_begin_stop(link->edev, &link->queues.copies.qp);
-		exrnic_qp_await_stop(link->edev, &link->queues.copies.qp, exrnic_qp_stop_deadline());
-	}
 	spin_lock_irq(&dma->lock);
-	WRITE_ONCE(dma->open, false);
-	list_splice_tail_init(&dma->issued, &dma->posted);
 	list_for_each_entry_safe(copy, next, &dma->posted, entry)
 		exrnic_ntb_copy_end(dma, copy, true);
+	exrnic_ntb_dma_post(dma);
 	spin_unlock_irq(&dma->lock);
-	tasklet_schedule(&dma->tasklet);
 }
 
 /* ---- Lives of the device */

@@ -231,8 +231,9 @@ int exrnic_ntb_dma_begin(struct exrnic_ntb_link *link);
 void exrnic_ntb_dma_end(struct exrnic_ntb_link *link);
 /* The queue pairs are connected, and windows show these places. */
 void exrnic_ntb_dma_go(struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places);
-/* Before the queue pairs end. What is under way fails. */
+/* Before the queue pairs end; and behind that, when the device reads nothing any more: what was under way fails. */
 void exrnic_ntb_dma_stop(struct exrnic_ntb_link *link);
+void exrnic_ntb_dma_flush(struct exrnic_ntb_link *link);
 #else
 static inline int exrnic_ntb_dma_create(struct exrnic_ntb_link *link)
 {
@@ -257,6 +258,10 @@ static inline void exrnic_ntb_dma_go(struct exrnic_ntb_link *link, const struct 
 }
 
 static inline void exrnic_ntb_dma_stop(struct exrnic_ntb_link *link)
+{
+}
+
+static inline void exrnic_ntb_dma_flush(struct exrnic_ntb_link *link)
 {
 }
 #endif

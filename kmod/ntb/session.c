@@ -90,6 +90,7 @@ static void exrnic_ntb_drop(struct exrnic_ntb_link *link)
 	exrnic_ntb_windows_hide(link);
 	exrnic_ntb_dma_stop(link);
 	exrnic_ntb_qps_destroy(link);
+	exrnic_ntb_dma_flush(link);
 	link->peer_qpn = 0;
 	link->record.qpn = 0;
 	link->record.copies_qpn = 0;
