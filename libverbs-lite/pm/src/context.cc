@@ -181,13 +181,11 @@ void pm_context::Close() {
   const Guard guard(mutex_);
   const auto none_under_way = [this] {
     for (const auto& peer : peers_)
-      if (peer != nullptr && !peer->gone &&
-          peer->message_work + peer->writes + peer->reads + peer->other_work != 0)
+      if (peer != nullptr &&
+          (!Settled(peer.get()) || peer->writes + peer->reads + peer->other_work != 0))
         return false;
     return true;
   };
-  for (const auto& peer : peers_)
-    if (peer != nullptr && !peer->gone) Flush(peer.get());
   Await("all nodes to take what was sent", none_under_way);
   for (const auto& peer : peers_)
     if (peer != nullptr) mesh_.Tell(peer->node, {MeshKind::kBye, {}});
@@ -214,6 +212,12 @@ void pm_context::Flush(Peer* peer) {
   if (peer->unsignaled == 0) return;
   PostInline(peer, &ControlOf(peer->node)->own_released, sizeof(uint64_t),
              peer->theirs.control + offsetof(Control, released), true);
+}
+
+bool pm_context::Settled(Peer* peer) {
+  if (peer->gone || peer->message_work == 0) return true;
+  Flush(peer);
+  return false;
 }
 
 void pm_context::PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote,
@@ -335,11 +339,12 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   }
   bool room = !held_;
   for (const unsigned node : wanted) {
-    ExpectConnected(*peers_[node]);
-    if (!room || HasRoom(peers_[node].get())) continue;
+    Peer* const peer = peers_[node].get();
+    ExpectConnected(*peer);
+    if (!room || HasRoom(peer)) continue;
     PollQueue();
-    ExpectConnected(*peers_[node]);
-    room = HasRoom(peers_[node].get());
+    ExpectConnected(*peer);
+    room = HasRoom(peer);
   }
   std::optional<uint32_t> buffer;
   if (room) buffer = FreeBuffer();
@@ -444,7 +449,7 @@ void pm_context::Unlock(pm_handle handle) {
   try {
     Await("all nodes to hear that memory was unlocked", [this] {
       for (const auto& peer : peers_)
-        if (peer != nullptr && !peer->gone && peer->message_work != 0) return false;
+        if (peer != nullptr && !Settled(peer.get())) return false;
       return true;
     });
   } catch (const PmError&) {

@@ -108,6 +108,8 @@ struct pm_context {
   // Whether the next one is to complete visibly, of so many work requests. *covers: with which.
   bool Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers);
   void Flush(Peer* peer);  // so that all of messages completes visibly
+  // Whether all messages to it have ended; makes them end, reminders that came later, too.
+  bool Settled(Peer* peer);
   bool HasRoom(Peer* peer);
   std::optional<uint32_t> FreeBuffer();
 
