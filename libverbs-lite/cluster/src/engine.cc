@@ -121,7 +121,6 @@ void ClusterEngine::CreateObjects() {
   pd_ = AllocatePd(rnic_.get());
   cq_ = CreateCq(rnic_.get(), entries);
   ring_.resize(size_t{mesh_.nodes()} * options_.receives);
-  ring_region_ = AllocateMr(pd_.get(), ring_.data(), ring_.size() * sizeof(Offer), kReceiveRights);
   for (unsigned peer = 0; peer < mesh_.nodes(); ++peer)
     if (peer != mesh_.self()) MakeLink(peer);
   step_ = Step::kMade;
@@ -134,6 +133,9 @@ void ClusterEngine::MakeLink(unsigned peer) {
   init.max_recv_sge = 1;
   init.max_inline = sizeof(Offer);
   links_[peer].qp = CreateQp(pd_.get(), init);
+  // A region for each: no peer writes what another one offers.
+  links_[peer].ring =
+      AllocateMr(pd_.get(), RingOf(peer), options_.receives * sizeof(Offer), kReceiveRights);
 }
 
 void ClusterEngine::ConnectQueuePairs() {
@@ -143,7 +145,7 @@ void ClusterEngine::ConnectQueuePairs() {
       MeshKind::kInfo,
       [this](unsigned peer) {
         const Info mine = {node_id_, vl_qp_number(links_[peer].qp.get()), AddressOf(RingOf(peer)),
-                           vl_mr_stag(ring_region_.get()), options_.receives};
+                           vl_mr_stag(links_[peer].ring.get()), options_.receives};
         const auto* bytes = reinterpret_cast<const uint8_t*>(&mine);
         return std::vector<uint8_t>(bytes, bytes + sizeof(mine));
       },
@@ -426,7 +428,15 @@ void ClusterEngine::TakeReceive(Link* link, const vl_wc& wc) {
                             " is longer than its receive of " + std::to_string(transfer->length),
                         transfer->peer);
   }
-  transfer->received.bytes = is_word ? wc.imm_data : wc.byte_len;
+  const uint64_t bytes = is_word ? wc.imm_data : wc.byte_len;
+  if (bytes > transfer->length) {  // a PUSH is not bounded by the receive that it takes
+    const std::string why = Name(transfer->peer) + " says that it has written " +
+                            std::to_string(bytes) + " bytes to a receive of " +
+                            std::to_string(transfer->length);
+    FailTransfer(transfer, EPROTO, why, transfer->peer);
+    return EndLink(transfer->peer, EPROTO, why);
+  }
+  transfer->received.bytes = bytes;
   if (with_immediate && !is_word) transfer->received.immediate = wc.imm_data;
   transfer->received.timestamp_ns = wc.timestamp_ns;
   transfer->own_region.reset();

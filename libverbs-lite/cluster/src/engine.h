@@ -111,7 +111,8 @@ class ClusterEngine {
   enum class Step { kNew, kMet, kMade, kConnected, kLeft };
 
   struct Link {
-    Owned<vl_qp> qp;  // null: there is none any more, or none yet
+    Owned<vl_mr> ring;  // where it offers
+    Owned<vl_qp> qp;    // null: there is none any more, or none yet
     bool gone = false;
     int error = 0;  // and why
     std::string why;
@@ -164,7 +165,6 @@ class ClusterEngine {
   Owned<vl_cq> cq_;
   uint32_t node_id_ = 0;
   std::vector<Offer> ring_;  // of each peer: options_.receives
-  Owned<vl_mr> ring_region_;
   struct Registered {
     uintptr_t first;
     size_t length;

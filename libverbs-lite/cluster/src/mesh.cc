@@ -125,20 +125,24 @@ bool TakeMeshMessages(std::vector<uint8_t>* in, std::deque<MeshMessage>* waiting
   return true;
 }
 
-// All that is there. False: the connection has ended, or says what is no message.
+// What is there, of who floods a part. False: the connection has ended, or says what is no message,
+// or more than anybody has to say at once.
 bool ReadMessages(int fd, std::vector<uint8_t>* in, std::deque<MeshMessage>* waiting) {
-  for (;;) {
+  constexpr int kReadsAtOnce = 32;
+  constexpr size_t kWaitingMost = 64;
+  for (int reads = 0; reads < kReadsAtOnce; ++reads) {
     uint8_t bytes[2048];
     const ssize_t count = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
     if (count > 0) {
       in->insert(in->end(), bytes, bytes + count);
-      if (!TakeMeshMessages(in, waiting)) return false;
+      if (!TakeMeshMessages(in, waiting) || waiting->size() > kWaitingMost) return false;
     } else if (count == 0) {
       return false;
     } else if (errno != EINTR) {
       return errno == EAGAIN;
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -240,7 +244,8 @@ void Mesh::SayHello(Line* line) {
 }
 
 void Mesh::Accept() {
-  for (;;) {
+  constexpr size_t kStrangersMost = 512;
+  while (strangers_.size() < kStrangersMost) {
     Line stranger;
     stranger.socket =
         MeshSocket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -256,14 +261,16 @@ Mesh::Hello Mesh::ReadHello(const MeshMessage& message, const std::string& from)
     GiveUp(from + " did not begin with a hello: it is of another version", EPROTO, {});
   memcpy(&hello, message.body.data(), sizeof(hello));
   const std::string who = "node " + std::to_string(hello.node);
+  std::vector<unsigned> blamed;
+  if (hello.node < nodes()) blamed.push_back(hello.node);
   if (hello.nodes != nodes()) {
     GiveUp(who + " is of a cluster of " + std::to_string(hello.nodes) + " nodes, and node " +
                std::to_string(self_) + " of one of " + std::to_string(nodes()),
-           EPROTO, {hello.node});
+           EPROTO, blamed);
   }
   if (hello.list != digest_ || hello.node >= nodes()) {
     GiveUp(who + " has another list of addresses than node " + std::to_string(self_), EPROTO,
-           {hello.node});
+           blamed);
   }
   return hello;
 }

@@ -151,12 +151,14 @@ class TreeWalk {
   Received Receive(Bytes buffer) {
     const unsigned parent = place_ & (place_ - 1);
     const auto header = parts_.Await(cluster_->Receive(NodeAt(parent), eager_));
-    if (!header || header->bytes < sizeof(header_)) {
-      if (header) parts_.Note("a header is too short", EPROTO, {NodeAt(parent)});
+    if (!header || !TakeHeader(header->bytes)) {
+      if (header) {
+        parts_.Note(cluster_->Name(NodeAt(parent)) + " sends a header that is none", EPROTO,
+                    {NodeAt(parent)});
+      }
       for (const unsigned child : HeaderChildren()) Abort(child);
       Finish();
     }
-    memcpy(&header_, eager_.data(), sizeof(header_));
     SendHeader(header->bytes);
     const bool fits = header_.bytes <= buffer.size();
     if (!fits) {
@@ -181,6 +183,19 @@ class TreeWalk {
   }
 
  private:
+  // Is it one that a node of this cluster would send, in so many bytes?
+  bool TakeHeader(size_t bytes) {
+    if (bytes < sizeof(header_)) return false;
+    memcpy(&header_, eager_.data(), sizeof(header_));
+    if (header_.bytes > kClusterMessageMax ||
+        header_.operation > static_cast<uint32_t>(ClusterOperation::kWriteWithImm)) {
+      return false;
+    }
+    const ClusterTree tree = ChooseClusterTree(nodes_, header_.bytes);
+    return header_.fan_out == tree.fan_out && header_.chunk == tree.chunk &&
+           bytes == sizeof(header_) + (header_.bytes <= kEagerBytes ? header_.bytes : 0);
+  }
+
   ClusterOperation operation() const { return static_cast<ClusterOperation>(header_.operation); }
   unsigned NodeAt(unsigned place) const { return (place + root_) % nodes_; }
 
@@ -235,7 +250,13 @@ class TreeWalk {
     for (size_t i = 0; i < Chunks(); ++i)
       chunks.push_back(cluster_->Receive(parent, Chunk(message, i)));
     for (size_t i = 0; i < chunks.size(); ++i) {
-      const auto chunk = parts_.Await(chunks[i]);
+      auto chunk = parts_.Await(chunks[i]);
+      if (chunk && chunk->bytes != Chunk(message, i).size()) {
+        parts_.Note(cluster_->Name(parent) + " sends " + std::to_string(chunk->bytes) + " of " +
+                        std::to_string(Chunk(message, i).size()) + " bytes",
+                    EPROTO, {parent});
+        chunk.reset();
+      }
       if (chunk) received_.timestamp_ns = chunk->timestamp_ns;
       for (const unsigned child : children) {
         if (chunk) {

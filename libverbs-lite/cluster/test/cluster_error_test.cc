@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "cluster_rig.h"
 
@@ -66,6 +67,58 @@ TEST_CASE("a message longer than its receive fails at both ends, and those behin
                                              ") is longer than its receive of 50");
     CHECK(failures[0][operation].error == EMSGSIZE);
     CHECK(failures[1][operation].peers == std::vector<unsigned>{0});
+  }
+}
+
+// What leads a one-to-many, as a node says that makes it up: bytes, chunk, fan-out, operation.
+std::vector<uint8_t> HeaderOf(uint64_t bytes, uint64_t chunk, uint32_t fan_out, uint32_t operation,
+                              size_t size = 40) {
+  std::vector<uint8_t> header(40);
+  memcpy(&header[0], &bytes, 8);
+  memcpy(&header[8], &chunk, 8);
+  memcpy(&header[16], &fan_out, 4);
+  memcpy(&header[20], &operation, 4);
+  header.resize(size);
+  return header;
+}
+
+TEST_CASE("a header of one-to-many that is made up is refused, and the nodes go on") {
+  const vl::ClusterTree tree = vl::ChooseClusterTree(2, 1 << 20);
+  const std::vector<std::vector<uint8_t>> headers = {
+      {},
+      HeaderOf(1 << 20, 0, tree.fan_out, 0),
+      HeaderOf(1 << 20, tree.chunk, 0, 0),
+      HeaderOf(1 << 20, tree.chunk, UINT32_MAX, 0),
+      HeaderOf(1 << 20, UINT64_MAX, tree.fan_out, 0),
+      HeaderOf(uint64_t{1} << 63, tree.chunk, tree.fan_out, 0),
+      HeaderOf(1 << 20, tree.chunk, tree.fan_out, 4),
+      HeaderOf(1 << 20, tree.chunk, tree.fan_out, 0, 39),
+      HeaderOf(1 << 20, tree.chunk, tree.fan_out, 0, 41),
+      HeaderOf(100, vl::ChooseClusterTree(2, 100).chunk, vl::ChooseClusterTree(2, 100).fan_out, 0),
+  };
+  ClusterRig rig(2);
+  std::vector<Failure> failures;
+  const auto errors = rig.Run([&](Cluster* cluster) {
+    std::vector<uint8_t> buffer(2 << 20), last(1000, 7);
+    for (const auto& header : headers) {
+      if (cluster->self() == 0)
+        cluster->Send(1, ClusterOperation::kSend, header).Wait();
+      else
+        failures.push_back(FailureOf([&] { cluster->OneToManyReceive(0, buffer); }));
+    }
+    if (cluster->self() == 0) {
+      cluster->OneToManySend(ClusterOperation::kWrite, last, 0);
+    } else {
+      const vl::Received received = cluster->OneToManyReceive(0, buffer);
+      buffer.resize(received.bytes);
+      if (buffer != last) throw std::runtime_error("other bytes");
+    }
+  });
+  CHECK(errors == std::vector<std::string>(2));
+  for (const Failure& failure : failures) {
+    CHECK_THAT(failure.text, ContainsSubstring("node 0") && ContainsSubstring("header"));
+    CHECK(failure.error == EPROTO);
+    CHECK(failure.peers == std::vector<unsigned>{0});
   }
 }
 
