@@ -101,9 +101,11 @@ int exrnic_ntb_bells_open(struct exrnic_ntb_link *link)
 	return exrnic_ntb_bells_set_mask(link, 0, 0);
 }
 
+/* The tasklet schedules the pause, and the pause the tasklet; but not of a port that is closed. */
 void exrnic_ntb_bells_close(struct exrnic_ntb_link *link)
 {
 	exrnic_port_close(&link->bells_port);
+	tasklet_kill(&link->bells);
 	cancel_delayed_work_sync(&link->bells_pause);
 	tasklet_kill(&link->bells);
 }
