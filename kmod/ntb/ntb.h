@@ -138,6 +138,9 @@ struct exrnic_ntb_link {
 	struct exrnic_ntb_inbound in[EXRNIC_NTB_WINDOWS_MAX];
 	unsigned long not_before;		/* the next queue pair, in jiffies */
 	unsigned long pause;			/* and the one behind it so long later */
+	unsigned long up_since;			/* if it is up */
+	unsigned long not_up_before;		/* if it is down, in jiffies */
+	unsigned long down_pause;		/* so long the link is down the next time, or longer */
 
 	struct exrnic_ntb_dma *dma;		/* NULL: the kernel has no DMA engine */
 

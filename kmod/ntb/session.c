@@ -19,6 +19,33 @@
 #define EXRNIC_NTB_PAUSE_MAX		HZ
 /* So often in a jiffy the work is done; a peer can ring without end. */
 #define EXRNIC_NTB_WORK_EACH_JIFFY	16
+/* Clients put in order what they have, and sleep in between, before they may hear that the link is up again. */
+#define EXRNIC_NTB_DOWN_MIN		HZ
+#define EXRNIC_NTB_DOWN_MAX		(8 * HZ)
+/* What lasts so long is no trick of a peer's. */
+#define EXRNIC_NTB_CALM			(10 * HZ)
+
+static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies_from_now)
+{
+	queue_delayed_work(system_unbound_wq, &link->work, jiffies_from_now);
+}
+
+/* It stays down for a while, and longer each time as long as it does not last. */
+static void exrnic_ntb_stay_down(struct exrnic_ntb_link *link)
+{
+	if (time_after_eq(jiffies, link->up_since + EXRNIC_NTB_CALM))
+		link->down_pause = EXRNIC_NTB_DOWN_MIN;
+	link->not_up_before = jiffies + link->down_pause;
+	link->down_pause = min_t(unsigned long, 2 * link->down_pause, EXRNIC_NTB_DOWN_MAX);
+}
+
+static bool exrnic_ntb_may_go_up(struct exrnic_ntb_link *link)
+{
+	if (!time_before(jiffies, link->not_up_before))
+		return true;
+	exrnic_ntb_later(link, link->not_up_before - jiffies);
+	return false;
+}
 
 static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 {
@@ -26,8 +53,10 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 		return;
 	if (up) {
 		link->pause = EXRNIC_NTB_PAUSE_MIN;
+		link->up_since = jiffies;
 		exrnic_ntb_peer_hold(link);
 	} else {
+		exrnic_ntb_stay_down(link);
 		exrnic_ntb_peer_release(link, false);
 	}
 	link->record.up = up;
@@ -156,7 +185,7 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 	if (followed == link->record.seq)
 		exrnic_ntb_set_followed(link);
 	exrnic_ntb_set_up(link, link->record.enabled && peer.enabled && link->record.ready && peer.ready &&
-					(link->up || followed == link->record.seq));
+					(link->up || (followed == link->record.seq && exrnic_ntb_may_go_up(link))));
 	if (link->up != was_up)
 		exrnic_ntb_record_tell(link);
 	if (link->up && peer.up)
@@ -165,11 +194,6 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 }
 
 /* ---- The work */
-
-static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies_from_now)
-{
-	queue_delayed_work(system_unbound_wq, &link->work, jiffies_from_now);
-}
 
 /* The next queue pair comes behind a pause. */
 static void exrnic_ntb_give_up(struct exrnic_ntb_link *link)
@@ -441,5 +465,7 @@ void exrnic_ntb_session_init(struct exrnic_ntb_link *link)
 	init_waitqueue_head(&link->wait);
 	INIT_DELAYED_WORK(&link->work, exrnic_ntb_work);
 	exrnic_port_init(&link->control_port, exrnic_ntb_control_wake);
+	link->not_up_before = jiffies;
+	link->down_pause = EXRNIC_NTB_DOWN_MIN;
 	link->client.ops = &exrnic_ntb_client_ops;
 }
