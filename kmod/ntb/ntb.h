@@ -136,8 +136,9 @@ struct exrnic_ntb_link {
 	u16 followed_seq;			/* of the peer's record that was followed last; 0: none */
 	struct exrnic_ntb_outbound out[EXRNIC_NTB_WINDOWS_MAX];
 	struct exrnic_ntb_inbound in[EXRNIC_NTB_WINDOWS_MAX];
-	unsigned long not_before;		/* the next queue pair, in jiffies */
+	unsigned long not_before;		/* the next queue pair, or change of windows, in jiffies */
 	unsigned long pause;			/* and the one behind it so long later */
+	unsigned long calm_since;		/* the last one, or since the link is up */
 	unsigned long up_since;			/* if it is up */
 	unsigned long not_up_before;		/* if it is down, in jiffies */
 	unsigned long down_pause;		/* so long the link is down the next time, or longer */
@@ -185,6 +186,8 @@ void exrnic_ntb_kick(struct exrnic_ntb_link *link);
 
 int exrnic_ntb_windows_reserve(struct exrnic_ntb_link *link);
 void exrnic_ntb_windows_give_back(struct exrnic_ntb_link *link);
+/* They show these places. */
+bool exrnic_ntb_windows_are(const struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places);
 /* Those that show something else than these places, which a peer has said. */
 int exrnic_ntb_windows_show(struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places);
 void exrnic_ntb_windows_hide(struct exrnic_ntb_link *link);

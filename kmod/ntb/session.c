@@ -22,7 +22,7 @@
 /* Clients put in order what they have, and sleep in between, before they may hear that the link is up again. */
 #define EXRNIC_NTB_DOWN_MIN		HZ
 #define EXRNIC_NTB_DOWN_MAX		(8 * HZ)
-/* What lasts so long is no trick of a peer's. */
+/* What lasts so long is no trick of a peer's: pauses are short again. */
 #define EXRNIC_NTB_CALM			(10 * HZ)
 
 static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies_from_now)
@@ -52,8 +52,8 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 	if (link->up == up)
 		return;
 	if (up) {
-		link->pause = EXRNIC_NTB_PAUSE_MIN;
 		link->up_since = jiffies;
+		link->calm_since = jiffies;
 		exrnic_ntb_peer_hold(link);
 	} else {
 		exrnic_ntb_stay_down(link);
@@ -71,6 +71,27 @@ static void exrnic_ntb_set_followed(struct exrnic_ntb_link *link)
 {
 	WRITE_ONCE(link->followed, true);
 	wake_up_all(&link->wait);
+}
+
+/*
+ * Queue pairs and windows cost the device's only mailbox, and a peer can have them made anew without end: so they come behind a
+ * pause, which doubles.
+ */
+static void exrnic_ntb_rest(struct exrnic_ntb_link *link)
+{
+	if (link->up && time_after_eq(jiffies, link->calm_since + EXRNIC_NTB_CALM))
+		link->pause = EXRNIC_NTB_PAUSE_MIN;
+	link->calm_since = jiffies;
+	link->not_before = jiffies + link->pause;
+	link->pause = min_t(unsigned long, 2 * link->pause, EXRNIC_NTB_PAUSE_MAX);
+}
+
+static bool exrnic_ntb_has_rested(struct exrnic_ntb_link *link)
+{
+	if (!time_before(jiffies, link->not_before))
+		return true;
+	exrnic_ntb_later(link, link->not_before - jiffies);
+	return false;
 }
 
 /* ---- Windows of the peer */
@@ -177,9 +198,14 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 		exrnic_ntb_set_up(link, false);
 		return 0;
 	}
-	err = exrnic_ntb_windows_show(link, peer.places);
-	if (err)
-		return err;
+	if (!exrnic_ntb_windows_are(link, peer.places)) {
+		if (!exrnic_ntb_has_rested(link))
+			return 0;
+		exrnic_ntb_rest(link);
+		err = exrnic_ntb_windows_show(link, peer.places);
+		if (err)
+			return err;
+	}
 	exrnic_ntb_dma_go(link, peer.places);
 	exrnic_ntb_record_follow(link, peer.seq);
 	if (followed == link->record.seq)
@@ -195,12 +221,10 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 
 /* ---- The work */
 
-/* The next queue pair comes behind a pause. */
 static void exrnic_ntb_give_up(struct exrnic_ntb_link *link)
 {
+	exrnic_ntb_rest(link);
 	exrnic_ntb_drop(link);
-	link->not_before = jiffies + link->pause;
-	link->pause = min_t(unsigned long, 2 * link->pause, EXRNIC_NTB_PAUSE_MAX);
 }
 
 static void exrnic_ntb_begin_anew(struct exrnic_ntb_link *link, int err)
@@ -208,7 +232,7 @@ static void exrnic_ntb_begin_anew(struct exrnic_ntb_link *link, int err)
 	dev_dbg(&link->ntb.dev, "the queue pair begins anew: error %d\n", err);
 	exrnic_ntb_give_up(link);
 	exrnic_ntb_record_tell(link);
-	exrnic_ntb_later(link, link->pause);
+	exrnic_ntb_has_rested(link);
 }
 
 /*
@@ -240,10 +264,8 @@ static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
 	if (READ_ONCE(link->broken) && link->queues.has_qps)
 		return -ECONNRESET;
 	if (!link->queues.has_qps) {
-		if (time_before(jiffies, link->not_before)) {
-			exrnic_ntb_later(link, link->not_before - jiffies);
+		if (!exrnic_ntb_has_rested(link))
 			return 0;
-		}
 		err = exrnic_ntb_begin_qp(link);
 		changed = false;
 	}

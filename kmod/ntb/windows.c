@@ -37,6 +37,21 @@ static void exrnic_ntb_outbound_hide(struct exrnic_ntb_link *link, struct exrnic
 	out->place.pages = 0;
 }
 
+static bool exrnic_ntb_outbound_is(const struct exrnic_ntb_outbound *out, const struct exrnic_ntb_place *place)
+{
+	return out->place.pages == place->pages && (!place->pages || out->place.stag == place->stag);
+}
+
+bool exrnic_ntb_windows_are(const struct exrnic_ntb_link *link, const struct exrnic_ntb_place *places)
+{
+	u32 i;
+
+	for (i = 0; i < link->settings.windows; i++)
+		if (!exrnic_ntb_outbound_is(&link->out[i], &places[i]))
+			return false;
+	return true;
+}
+
 /* Whatever a peer says: it is memory of the peer's, by this queue pair, and no more of it than the slice has room for. */
 static int exrnic_ntb_outbound_show(struct exrnic_ntb_link *link, struct exrnic_ntb_outbound *out,
 				    const struct exrnic_ntb_place *place)
@@ -49,7 +64,7 @@ static int exrnic_ntb_outbound_show(struct exrnic_ntb_link *link, struct exrnic_
 	};
 	int err;
 
-	if (out->place.stag == place->stag && out->place.pages == place->pages)
+	if (exrnic_ntb_outbound_is(out, place))
 		return 0;
 	exrnic_ntb_outbound_hide(link, out);
 	if (!place->pages)
