@@ -78,7 +78,7 @@ static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_por
 {
 	exrnic_port_write(port, EXRNIC_REG_PORT_PEER, attr->peer_node << 16 | attr->peer_port);
 	exrnic_port_write(port, EXRNIC_REG_PORT_VECTOR, msix_vector);
-	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, 0);
+	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, attr->mask);
 	exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
 }
 
@@ -95,7 +95,7 @@ EXRNIC_EXPORT(exrnic_port_init);
 static void exrnic_port_begin(struct exrnic_port *port, const struct exrnic_port_attr *attr, u32 msix_vector)
 {
 	spin_lock_irq(&port->lock);
-	port->mask = 0;
+	port->mask = attr->mask;
 	port->taken = 0;
 	exrnic_port_enable(port, attr, msix_vector);
 	WRITE_ONCE(port->dead, false);

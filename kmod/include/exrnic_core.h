@@ -636,6 +636,7 @@ struct exrnic_port_attr {
 	u32 peer_node;	/* another one */
 	u32 peer_port;
 	u32 comp_vector;	/* of its interrupts: as of a completion queue */
+	u32 mask;	/* of its bells, at first: as of exrnic_port_set_mask() */
 };
 
 /* What a port has to tell. */

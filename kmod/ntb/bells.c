@@ -92,13 +92,18 @@ int exrnic_ntb_bells_open(struct exrnic_ntb_link *link)
 		.peer_node = link->settings.peer_node,
 		.peer_port = 2 * link->settings.peer_link,
 		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
+		.mask = READ_ONCE(link->bells_mask),
 	};
-	int err = exrnic_port_open(link->edev, &link->bells_port, &attr);
+	unsigned long flags;
+	int err;
 
-	if (err)
-		return err;
+	spin_lock_irqsave(&link->bells_lock, flags);
+	link->bells_told = 0;
 	link->bells_lost = true;
-	return exrnic_ntb_bells_set_mask(link, 0, 0);
+	spin_unlock_irqrestore(&link->bells_lock, flags);
+	err = exrnic_port_open(link->edev, &link->bells_port, &attr);
+	/* Clients may have changed it meanwhile. */
+	return err ? err : exrnic_ntb_bells_set_mask(link, 0, 0);
 }
 
 /* The tasklet schedules the pause, and the pause the tasklet; but not of a port that is closed. */
@@ -133,8 +138,10 @@ bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link)
 		link->bells_told = 0;
 	link->bells_lost = !up;
 	spin_unlock_irqrestore(&link->bells_lock, flags);
-	if (anew)
+	if (anew) {
 		exrnic_ntb_spads_tell(link);
+		exrnic_ntb_bells_look(link); /* those that have been told before ring anew */
+	}
 	return up;
 }
 
