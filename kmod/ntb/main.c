@@ -2,13 +2,17 @@
 /* The auxiliary driver: which links there are the administrator says, by a parameter and in sysfs. None by default. */
 #include <linux/auxiliary_bus.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
 #include "ntb.h"
 
 #define EXRNIC_NTB_WINDOWS_DEFAULT	4
+/* Clients count bytes of windows in 32 bits. */
+#define EXRNIC_NTB_WINDOW_BYTES_MAX	((u64)SZ_2G)
 
 static char *join;
 module_param(join, charp, 0444);
@@ -25,11 +29,16 @@ struct exrnic_ntb {
 /* A number, and what is behind its ':'. */
 static int exrnic_ntb_number(char **text, u64 max, u64 *number)
 {
-	char *word = strsep(text, ":");
+	return !kstrtou64(strsep(text, ":"), 0, number) && *number <= max ? 0 : -EINVAL;
+}
+
+/* The last one, with a K, M or G. */
+static int exrnic_ntb_bytes(const char *text, u64 max, u64 *bytes)
+{
 	char *end;
 
-	*number = memparse(word, &end);
-	return end != word && !*end && *number <= max ? 0 : -EINVAL;
+	*bytes = memparse(text, &end);
+	return end != text && !*end && *bytes <= max ? 0 : -EINVAL;
 }
 
 static int exrnic_ntb_parse_sizes(char *text, const struct exrnic_limits *limits, struct exrnic_ntb_settings *settings)
@@ -45,8 +54,8 @@ static int exrnic_ntb_parse_sizes(char *text, const struct exrnic_limits *limits
 	settings->windows = number;
 	if (!text)
 		return 0;
-	if (exrnic_ntb_number(&text, (u64)limits->windows * limits->window_size, &settings->window_bytes) || text ||
-	    !settings->window_bytes || settings->window_bytes % limits->window_size)
+	if (exrnic_ntb_bytes(text, EXRNIC_NTB_WINDOW_BYTES_MAX, &settings->window_bytes) || !settings->window_bytes ||
+	    settings->window_bytes % limits->window_size)
 		return -EINVAL;
 	return 0;
 }
@@ -79,8 +88,9 @@ static int exrnic_ntb_join(struct exrnic_ntb *entb, const char *text)
 	err = exrnic_ntb_parse(strim(copy), limits, &settings);
 	kfree(copy);
 	if (err) {
-		dev_err(dev, "join: \"%s\" is not LINK:PEER NODE:PEER LINK[:WINDOWS[:BYTES OF EACH]], with links below %u, nodes below %u, up to %u windows, bytes a multiple of %u\n",
-			text, EXRNIC_NTB_LINKS, limits->node, EXRNIC_NTB_WINDOWS_MAX, limits->window_size);
+		dev_err(dev, "join: \"%s\" is not LINK:PEER NODE:PEER LINK[:WINDOWS[:BYTES OF EACH]], with links below %u, nodes below %u, up to %u windows, bytes a multiple of %u and at most %llu\n",
+			text, EXRNIC_NTB_LINKS, limits->node, EXRNIC_NTB_WINDOWS_MAX, limits->window_size,
+			EXRNIC_NTB_WINDOW_BYTES_MAX);
 		return err;
 	}
 	if (entb->link)
