@@ -120,7 +120,7 @@ static void exrnic_ntb_register_all(struct exrnic_ntb_link *link)
 	for (i = 0; i < link->settings.windows; i++) {
 		err = exrnic_ntb_inbound_register(link, &link->in[i]);
 		if (err)
-			dev_err(&link->ntb.dev, "window %u of the peer shows nothing: error %d\n", i, err);
+			dev_err_ratelimited(&link->ntb.dev, "window %u of the peer shows nothing: error %d\n", i, err);
 	}
 }
 
@@ -156,6 +156,7 @@ static int exrnic_ntb_begin_qp(struct exrnic_ntb_link *link)
 		return err;
 	link->record.qpn = link->queues.windows.qp.qpn;
 	link->record.copies_qpn = link->queues.copies.qp.qpn;
+	exrnic_ntb_register_all(link);
 	exrnic_ntb_update_places(link);
 	exrnic_ntb_record_tell(link);
 	return 0;
@@ -414,7 +415,6 @@ static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 	err = exrnic_ntb_control_open(link);
 	if (err)
 		goto err_bells;
-	exrnic_ntb_register_all(link);
 	link->met = false;
 	link->not_before = jiffies;
 	link->pause = EXRNIC_NTB_PAUSE_MIN;
