@@ -30,13 +30,14 @@ static void exrnic_ntb_later(struct exrnic_ntb_link *link, unsigned long jiffies
 	queue_delayed_work(system_unbound_wq, &link->work, jiffies_from_now);
 }
 
-/* It stays down for a while, and longer each time as long as it does not last. */
+/* It stays down for a while, and longer each time that it does not last; that clients here end it is no matter. */
 static void exrnic_ntb_stay_down(struct exrnic_ntb_link *link)
 {
 	if (time_after_eq(jiffies, link->up_since + EXRNIC_NTB_CALM))
 		link->down_pause = EXRNIC_NTB_DOWN_MIN;
 	link->not_up_before = jiffies + link->down_pause;
-	link->down_pause = min_t(unsigned long, 2 * link->down_pause, EXRNIC_NTB_DOWN_MAX);
+	if (link->record.enabled)
+		link->down_pause = min_t(unsigned long, 2 * link->down_pause, EXRNIC_NTB_DOWN_MAX);
 }
 
 static bool exrnic_ntb_may_go_up(struct exrnic_ntb_link *link)
