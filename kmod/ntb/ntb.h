@@ -147,7 +147,7 @@ struct exrnic_ntb_link {
 
 	bool up;				/* as clients see it; read without the lock */
 	bool broken;				/* the queue pair has failed; set without the lock */
-	bool followed;				/* by the peer: all that was told last; read without the lock */
+	u16 followed;				/* by the peer: what was told up to this number; read without the lock */
 	wait_queue_head_t wait;			/* for that */
 	struct delayed_work work;
 	unsigned long work_jiffy;		/* when it was done last, */

@@ -62,7 +62,6 @@ void exrnic_ntb_record_tell(struct exrnic_ntb_link *link)
 	u32 i;
 
 	link->record.seq += 2;
-	WRITE_ONCE(link->followed, false);
 	exrnic_ntb_record_seq(link, record->seq - 1);
 	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_QPN, record->qpn | flags);
 	exrnic_ntb_record_word(link, EXRNIC_NTB_WORD_PEER_QPN, record->peer_qpn | record->copies_qpn >> 16 << 24);

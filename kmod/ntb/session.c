@@ -68,10 +68,18 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 		exrnic_ntb_bells_look(link);
 }
 
-static void exrnic_ntb_set_followed(struct exrnic_ntb_link *link)
+/* Of what this side has told; what a peer says of the past or the future counts for nothing. */
+static void exrnic_ntb_set_followed(struct exrnic_ntb_link *link, u16 seq)
 {
-	WRITE_ONCE(link->followed, true);
+	if ((s16)(seq - link->followed) < 0 || (s16)(link->record.seq - seq) < 0)
+		return;
+	WRITE_ONCE(link->followed, seq);
 	wake_up_all(&link->wait);
+}
+
+static bool exrnic_ntb_is_followed(const struct exrnic_ntb_link *link, u16 seq)
+{
+	return (s16)(READ_ONCE(link->followed) - seq) >= 0;
 }
 
 /*
@@ -146,7 +154,8 @@ static void exrnic_ntb_drop(struct exrnic_ntb_link *link)
 	link->record.qpn = 0;
 	link->record.copies_qpn = 0;
 	link->record.peer_qpn = 0;
-	exrnic_ntb_set_followed(link);
+	WRITE_ONCE(link->followed, link->record.seq); /* nobody is left who would */
+	wake_up_all(&link->wait);
 }
 
 static int exrnic_ntb_begin_qp(struct exrnic_ntb_link *link)
@@ -210,8 +219,7 @@ static int exrnic_ntb_follow(struct exrnic_ntb_link *link)
 	}
 	exrnic_ntb_dma_go(link, peer.places);
 	exrnic_ntb_record_follow(link, peer.seq);
-	if (followed == link->record.seq)
-		exrnic_ntb_set_followed(link);
+	exrnic_ntb_set_followed(link, followed);
 	exrnic_ntb_set_up(link, link->record.enabled && peer.enabled && link->record.ready && peer.ready &&
 					(link->up || (followed == link->record.seq && exrnic_ntb_may_go_up(link))));
 	if (link->up != was_up)
@@ -311,18 +319,21 @@ static void exrnic_ntb_work(struct work_struct *work)
  */
 static void exrnic_ntb_tell_and_wait(struct exrnic_ntb_link *link)
 {
-	bool waits;
+	u16 seq;
 
 	if (!link->alive || !link->met || !link->queues.has_qps)
 		return;
 	exrnic_ntb_record_tell(link);
-	waits = link->up;
+	if (!link->up)
+		return;
+	seq = link->record.seq;
 	mutex_unlock(&link->lock);
-	if (waits && !wait_event_timeout(link->wait, READ_ONCE(link->followed), EXRNIC_NTB_FOLLOW_LIMIT)) {
+	wait_event_timeout(link->wait, exrnic_ntb_is_followed(link, seq), EXRNIC_NTB_FOLLOW_LIMIT);
+	mutex_lock(&link->lock);
+	if (!exrnic_ntb_is_followed(link, seq)) {
 		WRITE_ONCE(link->broken, true);
 		exrnic_ntb_kick(link);
 	}
-	mutex_lock(&link->lock);
 }
 
 void exrnic_ntb_session_enable(struct exrnic_ntb_link *link, bool enable)
