@@ -150,6 +150,8 @@ struct exrnic_ntb_link {
 	u16 followed;				/* by the peer: what was told up to this number; read without the lock */
 	wait_queue_head_t wait;			/* for that */
 	struct delayed_work work;
+	struct delayed_work reopen;		/* of ports; while the device lives */
+	unsigned long reopen_pause;
 	unsigned long work_jiffy;		/* when it was done last, */
 	unsigned int work_count;		/* and how often then; by the work alone */
 

@@ -22,6 +22,9 @@
 /* Clients put in order what they have, and sleep in between, before they may hear that the link is up again. */
 #define EXRNIC_NTB_DOWN_MIN		HZ
 #define EXRNIC_NTB_DOWN_MAX		(8 * HZ)
+/* A port whose link is not up is opened anew, each time later. */
+#define EXRNIC_NTB_REOPEN_MIN		HZ
+#define EXRNIC_NTB_REOPEN_MAX		(30 * HZ)
 /* What lasts so long is no trick of a peer's: pauses are short again. */
 #define EXRNIC_NTB_CALM			(10 * HZ)
 
@@ -284,6 +287,22 @@ static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
 	return err ? err : exrnic_ntb_follow(link);
 }
 
+static bool exrnic_ntb_ports_are_up(struct exrnic_ntb_link *link)
+{
+	return exrnic_port_is_up(&link->bells_port) && exrnic_port_is_up(&link->control_port);
+}
+
+/* Ports whose link is lost find each other when one of them is enabled anew. The higher node lets the lower one try first. */
+static void exrnic_ntb_reopen_later(struct exrnic_ntb_link *link)
+{
+	const unsigned int turns = link->node > link->settings.peer_node ? 2 : 1;
+
+	if (exrnic_ntb_ports_are_up(link))
+		link->reopen_pause = EXRNIC_NTB_REOPEN_MIN;
+	else
+		queue_delayed_work(system_unbound_wq, &link->reopen, turns * link->reopen_pause);
+}
+
 static bool exrnic_ntb_work_is_too_much(struct exrnic_ntb_link *link)
 {
 	if (link->work_jiffy != jiffies) {
@@ -308,6 +327,8 @@ static void exrnic_ntb_work(struct work_struct *work)
 		if (err)
 			exrnic_ntb_begin_anew(link, err);
 	}
+	if (link->alive)
+		exrnic_ntb_reopen_later(link);
 	mutex_unlock(&link->lock);
 }
 
@@ -412,6 +433,42 @@ static int exrnic_ntb_control_open(struct exrnic_ntb_link *link)
 	return exrnic_port_open(link->edev, &link->control_port, &attr);
 }
 
+static int exrnic_ntb_reopen_ports(struct exrnic_ntb_link *link)
+{
+	int err = 0;
+
+	if (!exrnic_port_is_up(&link->bells_port)) {
+		exrnic_ntb_bells_close(link);
+		err = exrnic_ntb_bells_open(link);
+	}
+	if (!exrnic_port_is_up(&link->control_port)) {
+		if (link->met)
+			exrnic_ntb_give_up(link);
+		link->met = false;
+		exrnic_port_close(&link->control_port);
+		err = exrnic_ntb_control_open(link) ?: err;
+	}
+	return err;
+}
+
+/* One that somebody else has taken meanwhile is tried again, too. */
+static void exrnic_ntb_reopen(struct work_struct *work)
+{
+	struct exrnic_ntb_link *link = container_of(to_delayed_work(work), struct exrnic_ntb_link, reopen);
+	int err;
+
+	mutex_lock(&link->lock);
+	if (link->alive && !exrnic_device_error(link->edev) && !exrnic_ntb_ports_are_up(link)) {
+		err = exrnic_ntb_reopen_ports(link);
+		if (err)
+			dev_err_ratelimited(&link->ntb.dev, "ports %u and %u: error %d\n", 2 * link->settings.link,
+					    2 * link->settings.link + 1, err);
+		link->reopen_pause = min_t(unsigned long, 2 * link->reopen_pause, EXRNIC_NTB_REOPEN_MAX);
+	}
+	mutex_unlock(&link->lock);
+	exrnic_ntb_kick(link);
+}
+
 static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 {
 	int err = exrnic_ntb_queues_create(link);
@@ -430,6 +487,7 @@ static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 	link->met = false;
 	link->not_before = jiffies;
 	link->pause = EXRNIC_NTB_PAUSE_MIN;
+	link->reopen_pause = EXRNIC_NTB_REOPEN_MIN;
 	link->alive = true;
 	exrnic_device_watch(link->edev);
 	return 0;
@@ -478,6 +536,7 @@ static void exrnic_ntb_end(struct exrnic_client *client)
 	if (link->alive)
 		exrnic_ntb_end_life(link);
 	mutex_unlock(&link->lock);
+	cancel_delayed_work_sync(&link->reopen);
 	cancel_delayed_work_sync(&link->work);
 }
 
@@ -498,6 +557,7 @@ void exrnic_ntb_session_init(struct exrnic_ntb_link *link)
 	mutex_init(&link->lock);
 	init_waitqueue_head(&link->wait);
 	INIT_DELAYED_WORK(&link->work, exrnic_ntb_work);
+	INIT_DELAYED_WORK(&link->reopen, exrnic_ntb_reopen);
 	exrnic_port_init(&link->control_port, exrnic_ntb_control_wake);
 	link->not_up_before = jiffies;
 	link->down_pause = EXRNIC_NTB_DOWN_MIN;
