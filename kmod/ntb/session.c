@@ -274,6 +274,14 @@ static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
 	int err = 0;
 
 	link->record.ready = ready;
+	if (!link->record.enabled && !link->up) {
+		/* What clients have translated is for the peer of a link that they want. */
+		changed |= link->queues.has_qps;
+		exrnic_ntb_drop(link);
+		if (changed)
+			exrnic_ntb_record_tell(link);
+		return 0;
+	}
 	if (READ_ONCE(link->broken) && link->queues.has_qps)
 		return -ECONNRESET;
 	if (!link->queues.has_qps) {
