@@ -128,11 +128,11 @@ static void exrnic_ntb_spads_tell(struct exrnic_ntb_link *link)
 
 bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link)
 {
-	const bool up = exrnic_port_is_up(&link->bells_port);
 	unsigned long flags;
-	bool anew;
+	bool up, anew;
 
 	spin_lock_irqsave(&link->bells_lock, flags);
+	up = exrnic_port_is_up(&link->bells_port);
 	anew = up && link->bells_lost;
 	if (anew)
 		link->bells_told = 0;
@@ -141,6 +141,11 @@ bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link)
 	if (anew) {
 		exrnic_ntb_spads_tell(link);
 		exrnic_ntb_bells_look(link); /* those that have been told before ring anew */
+	}
+	/* It was down for a moment that nobody has heard of. */
+	if (anew && link->record.ready) {
+		exrnic_ntb_kick(link);
+		return false;
 	}
 	return up;
 }
