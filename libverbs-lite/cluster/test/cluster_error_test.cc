@@ -347,15 +347,15 @@ TEST_CASE("a process that is killed while the cluster is made is told to all at 
 
 TEST_CASE("a simulator that ends fails all that is under way, and nothing hangs") {
   ClusterRig rig(2);
-  std::atomic<bool> connected{false};
+  std::atomic<int> behind_barrier{0};
   std::vector<Failure> failures(2);
   std::thread killer([&] {
-    while (!connected) std::this_thread::sleep_for(milliseconds(5));
+    while (behind_barrier < 2) std::this_thread::sleep_for(milliseconds(5));
     rig.fixture.simulator.signal(SIGKILL);
   });
   rig.Run([&](Cluster* cluster) {
     cluster->Barrier();
-    connected = true;
+    ++behind_barrier;
     std::vector<uint8_t> buffer(10);
     failures[cluster->self()] =
         FailureOf([&] { cluster->Receive(1 - cluster->self(), buffer).Wait(); });
