@@ -233,6 +233,14 @@ module dma_write
   `EXRNIC_ALWAYS(one_is_taken, $onehot0(cmd_ready_o) && (cmd_ready_o & ~cmd_valid_i) == '0)
   `EXRNIC_ALWAYS(has_room, tail_q - head_q <= (DEPTH_W + 1)'(DEPTH))
   `EXRNIC_ALWAYS(one_question_at_a_time, !fence_i || !fence_q || fence_done_o)
-  `EXRNIC_HELD(wr_is_held, wr_valid_o, wr_ready_i, {wr_msix_o, wr_sop_o, wr_eop_o, wr_address_o, wr_length_o, wr_data_o})
+`ifdef EXRNIC_ASSERT
+  data_t held;  // lanes after the last byte mean nothing: the next frame may be stored there
+  chunk_t bytes_q;
+  always_ff @(posedge clk_i) begin
+    if (cut) bytes_q <= has_data ? bytes : '0;
+  end
+  assign held = wr_data_o & ~(~data_t'(0) << {bytes_q, 3'b000});
+`endif
+  `EXRNIC_HELD(wr_is_held, wr_valid_o, wr_ready_i, {wr_msix_o, wr_sop_o, wr_eop_o, wr_address_o, wr_length_o, held})
 
 endmodule

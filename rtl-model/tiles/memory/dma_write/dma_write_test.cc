@@ -94,6 +94,7 @@ class DmaWriteCmd : public Bench<Vdma_write> {
   int beats = 0;
   bool accepted = false;  // a beat, in the last cycle
   unsigned taken_clients = 0;
+  unsigned rx_end = ~0u;  // from here on the receive buffer is being stored to
 
  private:
   void sample_beat() {
@@ -117,12 +118,14 @@ class DmaWriteCmd : public Bench<Vdma_write> {
   // The receive buffer: data follows its address by one cycle.
   void drive_rx_data(unsigned address) {
     std::vector<uint8_t> data(kDataBytes);
-    for (unsigned i = 0; i < kDataBytes; ++i) data[i] = rx_byte(address + i);
+    for (unsigned i = 0; i < kDataBytes; ++i)
+      data[i] = address + i < rx_end ? rx_byte(address + i) : ++stored_;
     Packer(dut().rx_read_data_i, 8 * kDataBytes).bytes(data, 8 * kDataBytes);
   }
 
   Tlp tlp_;
   unsigned rest_ = 0;
+  uint8_t stored_ = 0;
 };
 
 Command frame(uint64_t address, unsigned length, unsigned src) {
@@ -267,6 +270,26 @@ TEST_CASE("A segment without data is done when all before it is written") {
   dma.drain();
   CHECK(dma.done_nodes.size() == 2);
   CHECK(dma.tlps.size() == 1);
+}
+
+TEST_CASE("While a beat waits, the next frame may be stored behind its bytes") {
+  DmaWriteCmd dma;
+  const Command last_words = frame(0x4000, 2 * kDataBytes + 3, 0x123);
+  dma.rx_end = last_words.src + last_words.length;
+  dma.put(last_words);
+  dma.put(msix(17));
+  for (unsigned beats = 1; !dma.dut().idle_o; ++beats) {
+    REQUIRE(beats <= 4);
+    dma.dut().wr_ready_i = 0;
+    for (int i = 0; i < 5; ++i) dma.cycle();
+    dma.dut().wr_ready_i = 1;
+    dma.cycle();
+    dma.dut().wr_ready_i = 0;
+    dma.cycle();
+  }
+  REQUIRE(dma.tlps.size() == 2);
+  check_tlp(dma.tlps[0], oracle(last_words, 256)[0]);
+  CHECK(dma.tlps[1].msix);
 }
 
 TEST_CASE("Four commands are queued behind the one at the output") {
