@@ -13,7 +13,8 @@
 #define INLINE_WORDS (EXRNIC_CHANNEL_INLINE / 4)
 /* The bell behind them means nothing in a ring. */
 #define WORK_WORDS (offsetof(struct exrnic_channel_work, number) / 4)
-#define RETRY_NS 100000u /* until the first repetition; doubles with each */
+#define RETRY_NS 100000u /* until the first repetition, at least; doubles with each */
+#define RETRY_FIRST_MAX_NS (16u * RETRY_NS)
 #define RETRY_MAX_NS 6400000u
 #define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)
 
@@ -87,6 +88,7 @@ struct channel {
   uint8_t turns;   /* somebody is in `turn`, until: */
   uint8_t quiet;   /* grants no slot, until: */
   uint32_t turns_until, quiet_until;
+  uint32_t retry_ns; /* until the first repetition: twice what a GRANT takes */
   struct exrnic_channel_open_words {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;

@@ -128,7 +128,7 @@ static __attribute__((noinline)) void block_sent(struct channel* channel) {
   work->target = block_word(WORK_HEAD) >> 16;
   work->length = block_word(WORK_LENGTH);
   work->deadline = work_deadline(now, block_word(WORK_TIMEOUT));
-  work->retry_ns = RETRY_NS;
+  work->retry_ns = channel->retry_ns;
 #pragma GCC unroll 8
   for (i = 0; i < INLINE_WORDS; i++) work->data[i] = block_word(WORK_DATA + i);
   work->has_previous = was_sent_to(channel, work->target);
@@ -218,7 +218,7 @@ static void move(struct channel* channel, struct work* work, uint32_t now) {
     return;
   }
   work->state = WORK_TOLD;
-  work->retry_ns = RETRY_NS;
+  work->retry_ns = channel->retry_ns;
   later(work, now);
 }
 
@@ -239,6 +239,21 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
   if (!work->waits) move(channel, work, now);
 }
 
+/*
+ * On a slow line a SEND queues behind the bytes of others. Asked again before its GRANT can be
+ * there, it would get none that counts. A peer that answers late on purpose wins nothing else.
+ */
+static void learn(struct channel* channel, uint32_t took) {
+  uint32_t wanted = 2 * took;
+
+  if (wanted < RETRY_NS) wanted = RETRY_NS;
+  if (wanted > RETRY_FIRST_MAX_NS) wanted = RETRY_FIRST_MAX_NS;
+  if (wanted > channel->retry_ns)
+    channel->retry_ns = wanted;
+  else
+    channel->retry_ns -= (channel->retry_ns - wanted) / 8;
+}
+
 void send_granted(struct channel* channel, const struct message* message) {
   struct work* work = work_of(channel, message->node, message->words[MESSAGE_ID],
                               message->words[MESSAGE_INCARNATION]);
@@ -246,6 +261,7 @@ void send_granted(struct channel* channel, const struct message* message) {
   if (work == 0 || work->state != WORK_ASKED || is_short(work) ||
       (message->words[MESSAGE_HEAD] & 0xffff) != (work->attempt & 0xffff))
     return;
+  learn(channel, dev_read(EXRNIC_REG_DEV_TIME_LO) - work->asked_at);
   work->stag = message->words[MESSAGE_ARGUMENT];
   work->to = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
   work->moved = 0;
@@ -273,7 +289,7 @@ void send_woken(struct channel* channel, uint32_t node) {
 
     if (work->state != WORK_ASKED || work->target != node) continue;
     work->state = WORK_ASKING;
-    work->retry_ns = RETRY_NS;
+    work->retry_ns = channel->retry_ns;
     channel->resume = 1;
     channel_stir(channel);
   }

@@ -348,6 +348,34 @@ TEST_CASE("a GRANT of another attempt, node, or incarnation moves nothing") {
   CHECK(node.data().size() == 1);
 }
 
+TEST_CASE("where GRANTs take longer than the first repetition, that is later, up to a limit") {
+  Node node;
+  constexpr uint32_t kTakes = 5 * RETRY_NS;
+  uint32_t id = 0;
+  // Asks for the next message, whose GRANT for the last question comes so late; how often it asked.
+  const auto exchange = [&](uint32_t takes) {
+    node.commands.clear();
+    node.send(id, kPeer, 0x3000, 100);
+    node.ring(0, id + 1);
+    size_t asked;
+    do {
+      asked = node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size();
+      for (uint32_t ns = 0; ns < takes; ns += RETRY_NS / 4) node.pass(RETRY_NS / 4);
+    } while (node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() != asked);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {id, kIncarnation, 1, 0, 0}, node.attempt());
+    node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {id, kIncarnation, 0});
+    ++id;
+    return asked;
+  };
+  CHECK(exchange(kTakes) > 1);
+  CHECK(exchange(kTakes) == 1);
+  CHECK(exchange(kTakes) == 1);
+  CHECK(exchange(40 * RETRY_NS) > 1);
+  CHECK(exchange(40 * RETRY_NS) > 1);
+  for (int i = 0; i < 4; ++i) CHECK(exchange(0) == 1);
+  CHECK(exchange(14 * RETRY_NS) > 1);  // what took long once is forgotten
+}
+
 TEST_CASE("without room it tries again soon; without an answer later, with a new attempt") {
   Node node;
   node.judge = [](const Direct& command) {
