@@ -152,7 +152,11 @@ void Sender::invalidate() {
   access.stag = work_.head.imm_data;
   access.asker = asker(turn_.qp(), turn_.qpn());
   if (ref::invalidate(state_, access) != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-  // It ends behind the reads that were let in before, and as done, whatever happens meanwhile.
+  end_revoked();
+}
+
+// It ends after the reads that were let in before, and as done, whatever happens meanwhile.
+void Sender::end_revoked() {
   turn_.phase = Turn::Phase::kReading;
   dma_read_.then([this] { end_unsent(EXRNIC_CQE_STATUS_SUCCESS); });
 }
@@ -180,8 +184,10 @@ void Sender::bind() {
   const exrnic_wqe& head = work_.head;
   const Access access{head.imm_data, asker(turn_.qp(), turn_.qpn()), head.remote_stag,
                       head.remote_to, head.sge0_address};
+  const bool replaces = is_bound(state_, access.stag);
   if (ref::bind(state_, access, head.sge0_stag) != Verdict::kOk)
     return fail(EXRNIC_CQE_STATUS_MW_BIND_ERR);
+  if (replaces) return end_revoked();
   end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
 }
 

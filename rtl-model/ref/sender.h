@@ -40,6 +40,7 @@ class Sender {
   void invalidate();
   void register_fast();
   void bind();
+  void end_revoked();
   void send_payload(const Bytes& payload);
   void send_immediate();
 

@@ -101,6 +101,10 @@ Verdict register_fast(State& state, const Access& access, const exrnic_mbox_regi
   return Verdict::kOk;
 }
 
+bool is_bound(const State& state, uint32_t stag) {
+  return stag_index(stag) < state.regions.size() && !state.regions[stag_index(stag)].invalidated;
+}
+
 Verdict bind(State& state, const Access& access, uint32_t region) {
   const Access behind{region, access.asker, rights_behind(access.rights), access.to, access.length};
   const Verdict verdict = check(state, behind);

@@ -52,8 +52,11 @@ Verdict invalidate(State& state, const Access& access);
 // becomes `now`.
 Verdict register_fast(State& state, const Access& access, const exrnic_mbox_register_mr& now);
 
-// Whether `access` names, by its index, a memory window that is not bound, and may have its bytes
-// and rights of the region with STag `region`; then it is bound.
+// Whether a peer may be using what the memory window with `stag` is bound to.
+bool is_bound(const State& state, uint32_t stag);
+
+// Whether `access` names, by its index, a memory window that is not bound, or is a domain window,
+// and may have its bytes and rights of the region with STag `region`; then it is bound.
 Verdict bind(State& state, const Access& access, uint32_t region);
 
 }  // namespace exrnic::ref

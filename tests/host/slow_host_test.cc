@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Hosts that are slow to answer the RNIC's reads of their memory, and hosts that never do.
+#include <algorithm>
 #include <vector>
 
 #include "tests/support/exchange.h"
+#include "tests/support/window_owner.h"
 
 namespace exrnic::testing {
 namespace {
@@ -218,6 +220,49 @@ TEST_CASE("behind the completion of a local invalidation nothing is read for a P
   CHECK(invalidated.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE);
   CHECK(invalidated.status == EXRNIC_CQE_STATUS_SUCCESS);
   e.use_anew();
+}
+
+// The right node's window, which is bound by a queue pair to its own node: so the bind does not
+// wait behind what goes to the peer, who PULLs by the window.
+struct OwnWindow : TwoPairs {
+  static constexpr uint32_t kAlone = 32;
+
+  OwnWindow()
+      : window(right, EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_MW_BIND,
+               EXRNIC_REGION_KIND_DOMAIN_WINDOW),
+        alone(right.rnic.create_qp(kAlone, End::kPage, End::kPd, right.cq, QueuePairOptions{})) {
+    right.rnic.connect(alone, 1, kAlone);
+    right.rnic.write(window.region, 0, Bytes(WindowOwner::kBytes, kOld));
+  }
+
+  exrnic_cqe bind(const Bind& bind) {
+    right.rnic.put(alone, bind_of(bind));
+    right.rnic.ring(alone);
+    return right.wait(kLongest);
+  }
+  // The right node has asked its host, and waits.
+  void pull(const Work& work) {
+    left.post(work);
+    testbed.run_for(5'000);
+    REQUIRE_FALSE(left.rnic.poll(left.cq, End::kPage));
+  }
+
+  WindowOwner window;
+  QueuePair alone;
+};
+
+TEST_CASE("behind the completion of a bind nothing is read for a PULL by the one before it") {
+  OwnWindow e;
+  REQUIRE(e.bind(e.window.bind()).status == EXRNIC_CQE_STATUS_SUCCESS);
+  slow_down(e.right.rnic, e.window.region.memory, TakenBack::kSlowNs);
+  e.pull(e.window.by_window(pull_of({element(e.left.near, 0, WindowOwner::kLength)}, 0)));
+  Bind narrower = e.window.bind(EXRNIC_ACCESS_REMOTE_WRITE);
+  ++narrower.stag;
+  CHECK(e.bind(narrower).status == EXRNIC_CQE_STATUS_SUCCESS);
+  e.right.rnic.write(e.window.region, 0, Bytes(WindowOwner::kBytes, kNew));
+  CHECK(e.left.wait(kLongest).opcode == EXRNIC_WQE_OPCODE_PULL);
+  const Bytes got = e.left.rnic.read(e.left.near, 0, WindowOwner::kLength);
+  CHECK(std::count(got.begin(), got.end(), kNew) == 0);
 }
 
 TEST_CASE("an invalidation with nothing to wait for is not held up by a slow host") {

@@ -38,6 +38,7 @@ module stag_table
   output logic          rsp_valid_o,
   output xlate_status_e rsp_status_o,
   output logic          rsp_window_o,
+  output logic          rsp_replaces_o,  // of a bind: the one before it ended
   output logic [63:0]   rsp_pbl_address_o,
   output logic          rsp_huge_o,
   output mr_life_t      rsp_life_o,
@@ -211,6 +212,7 @@ module stag_table
   logic          sums_valid_q;
   logic          exempt_q;  // from the checks of the range
   logic          window_q;
+  logic          replaces_q;
   xlate_status_e right_status_q;
   logic [64:0]   end_q;
   logic [64:0]   region_end_q;
@@ -282,6 +284,7 @@ module stag_table
       right_status_q <= right_status;
       exempt_q <= changes_q;
       window_q <= is_window && !changes_q;
+      replaces_q <= binds_q && !mr_q.invalidated;
       end_q <= {1'b0, to_q} + {1'b0, length_q};
       region_end_q <= {1'b0, mr_q.base} + {1'b0, mr_q.length};
       below_q <= to_q < mr_q.base;
@@ -338,6 +341,7 @@ module stag_table
                       wraps ? XLATE_WRAP :
                       below_q || end_q > region_end_q ? XLATE_BOUNDS : XLATE_OK;
       rsp_window_o <= window_q;
+      rsp_replaces_o <= replaces_q;
       rsp_pbl_address_o <= pbl_address_q;
       rsp_huge_o <= huge_q;
       rsp_life_o <= life_q;

@@ -101,7 +101,7 @@ module xlate
   logic stag_init_done, stag_ready, stag_done;
   logic pbl_init_done, pbl_ready, pbl_done, pbl_missed, pbl_error, pbl_idle;
   logic hit, miss, pbl_flush_done;
-  logic region_huge, is_window;
+  logic region_huge, is_window, replaces;
   mr_life_t region_life;
   logic [63:0] region_pbl, region_offset, page;
   xlate_status_e stag_status;
@@ -154,6 +154,7 @@ module xlate
     .rsp_valid_o(stag_done),
     .rsp_status_o(stag_status),
     .rsp_window_o(is_window),
+    .rsp_replaces_o(replaces),
     .rsp_pbl_address_o(region_pbl),
     .rsp_huge_o(region_huge),
     .rsp_life_o(region_life),
@@ -245,15 +246,17 @@ module xlate
   assign changes = req.invalidate || req.registers || req.binds;
   assign stag_again = stag_status == XLATE_OK && !second_q && (req.binds || is_window);
   assign stag_final = stag_done && (stag_status != XLATE_OK || (changes && !stag_again));
-  assign invalidated = stag_done && stag_status == XLATE_OK && req.invalidate;
+  assign invalidated = stag_done && stag_status == XLATE_OK &&
+                       (req.invalidate || (req.binds && second_q && replaces));
   // What the PBL cache knows of the first life of a region is not for the one that has its number again.
   assign lives_used_up = stag_done && stag_status == XLATE_OK && req.registers && region_life == '1;
   assign finished = (stag_final && !invalidated && (!flush || changes)) ||
                     (pbl_done && !pbl_missed && !flush);
 
-  // ---- The fence. An invalidation that was done is answered when what was let in before is over: no
-  // client has an address from before, and all reads have ended. (Writes are in order: who asked
-  // says so behind them.) Invalidations that come meanwhile wait for the next fence.
+  // ---- The fence. An invalidation that was done, and a bind that replaces one, is answered when what
+  // was let in before is over: no client has an address from before, and all reads have ended.
+  // (Writes are in order: who asked says so behind them.) Those that come meanwhile wait for the next
+  // fence.
 
   typedef enum logic [1:0] {FENCE_NONE, FENCE_HOLDS, FENCE_READS, FENCE_DONE} fence_e;
   fence_e             fence_q;

@@ -156,6 +156,63 @@ TEST_CASE("A bind that asks for no memory window, or one that is bound, is refus
   CHECK(xlate.look_up(bind).status == status);
 }
 
+// Bound once, by kWindowStag.
+struct BoundDomainWindow : Xlate {
+  BoundDomainWindow() {
+    write_region(kExampleIndex, bindable_region());
+    Mr window = unbound_window();
+    window.kind = EXRNIC_REGION_KIND_DOMAIN_WINDOW;
+    write_region(kWindowIndex, window);
+    reads_under_way = true;  // the first bind waits for nothing
+    REQUIRE(look_up(window_bind(), 1).status == kXlateOk);
+    reads_under_way = false;
+    again = window_bind();
+    ++again.stag;
+  }
+  Request again;
+};
+
+TEST_CASE("A bind that replaces one is answered when all that the old one let in is over") {
+  BoundDomainWindow xlate;
+  xlate.reads_under_way = true;
+  xlate.dut().hold_i = 1 << 2;
+  xlate.drive_request(1, xlate.again);
+  const auto silent = [&] {
+    bool answered = false;
+    for (int i = 0; i < 100; ++i) {
+      xlate.cycle();
+      answered |= xlate.dut().rsp_valid_o != 0;
+    }
+    return !answered;
+  };
+  REQUIRE(silent());
+  xlate.dut().hold_i = 0;
+  REQUIRE(silent());
+  xlate.reads_under_way = false;
+  xlate.wait_for("an answer", kLimit, [&] { return xlate.dut().rsp_valid_o == 2; });
+  CHECK(xlate.response().status == kXlateOk);
+  CHECK(xlate.look_up(window_access()).status == kXlateStag);
+  Request by_the_new = window_access();
+  by_the_new.stag = xlate.again.stag;
+  CHECK(xlate.look_up(by_the_new).status == kXlateOk);
+}
+
+TEST_CASE("A flush at any time beside a bind that replaces one: both end, once") {
+  const int moment = GENERATE(Catch::Generators::range(0, 25));
+  BoundDomainWindow xlate;
+  xlate.drive_request(1, xlate.again);
+  int answers = 0;
+  bool flushed = false;
+  for (int i = 0; i < kLimit; ++i) {
+    if (i == moment) xlate.dut().flush_i = 1;
+    xlate.cycle();
+    flushed |= xlate.dut().flush_done_o != 0;
+    answers += xlate.dut().rsp_valid_o != 0;
+  }
+  CHECK(answers == 1);
+  CHECK(flushed);
+}
+
 TEST_CASE("A memory window ends with the life of its region") {
   Xlate xlate;
   write_both(xlate);
