@@ -12,7 +12,7 @@ constexpr unsigned kRemoteRights = 2 | 4;  // spec/objects.yaml: remote_write, r
 constexpr unsigned kAllRemoteRights = kRemoteRights | 8;  // and remote_atomic
 
 bool is_bound_to(const OracleBinding& binding, const OracleQp& qp) {
-  return binding.qp.qpn == qp.qpn && binding.qp.life == qp.life;
+  return binding.for_domain || (binding.qp.qpn == qp.qpn && binding.qp.life == qp.life);
 }
 
 }  // namespace
@@ -66,8 +66,10 @@ unsigned AccessOracle::reasons_not_to_invalidate(uint32_t stag, uint32_t domain,
   const OracleRegion* region = find(stag);
   if (region == nullptr) return kNoSuchStag;
   const bool other = region->binding && !is_bound_to(*region->binding, qp);
+  const bool right =
+      region->binding ? !region->binding->for_domain : (region->rights & kRemoteRights) != 0;
   return (region->domain != domain || other ? unsigned{kOtherDomain} : 0) |
-         (!region->binding && (region->rights & kRemoteRights) == 0 ? unsigned{kNoRight} : 0);
+         (right ? 0 : unsigned{kNoRight});
 }
 
 }  // namespace exrnic::testing

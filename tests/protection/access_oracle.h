@@ -35,8 +35,9 @@ struct OracleQp {
 // What a memory window is bound to.
 struct OracleBinding {
   OracleQp qp;
-  uint32_t region = 0;  // STag,
-  uint64_t serial = 0;  // and which of those that had it
+  uint32_t region = 0;      // STag,
+  uint64_t serial = 0;      // and which of those that had it
+  bool for_domain = false;  // for the peers of all its queue pairs; no peer ends it
 };
 
 struct OracleRegion {

@@ -202,9 +202,10 @@ class Accesses final : private CoreWatcher {
     needs.to = bound.base;
     needs.length = bound.length;
     AccessOracle& oracle = stage_.oracle();
-    const bool good =
-        window.domain == qp.domain && !oracle.has(window.bound.stag) && oracle.reasons(needs) == 0;
-    bound.binding = OracleBinding{qp.now(), region, good ? oracle.serial(region) : 0};
+    const bool bindable = window.for_domain || !oracle.has(window.bound.stag);
+    const bool good = window.domain == qp.domain && bindable && oracle.reasons(needs) == 0;
+    const uint64_t serial = good ? oracle.serial(region) : 0;
+    bound.binding = OracleBinding{qp.now(), region, serial, window.for_domain};
     const uint8_t status = status_of(qp, wqe);
     const exrnic_cqe_status refused =
         wraps ? EXRNIC_CQE_STATUS_LOC_QP_OP_ERR : EXRNIC_CQE_STATUS_MW_BIND_ERR;
@@ -272,10 +273,11 @@ class Accesses final : private CoreWatcher {
     enter(std::move(access));
   }
 
-  // Of a memory window its queue pair, if that is free.
+  // Of a memory window for one queue pair that one, if it is free.
   void prefer_domain(AccessCase& access, const OracleRegion& region) {
     const auto is_meant = [&](const StageQp& qp) {
-      return region.binding ? qp.qpn == region.binding->qp.qpn : qp.domain == region.domain;
+      const bool for_one = region.binding && !region.binding->for_domain;
+      return for_one ? qp.qpn == region.binding->qp.qpn : qp.domain == region.domain;
     };
     for (size_t i = kBatch; i < order_.size(); ++i) {
       StageQp& other = stage_.qp(order_[i]);

@@ -128,11 +128,12 @@ void Stage::deregister(size_t i) {
 
 void Stage::create_window(StageWindow& window) {
   const uint32_t stag = any_stag();
-  window = {stag >> EXRNIC_STAG_INDEX_SHIFT, static_cast<uint32_t>(below(kDomains))};
+  window = {stag >> EXRNIC_STAG_INDEX_SHIFT, static_cast<uint32_t>(below(kDomains)), one_in(2)};
   exrnic_mbox_register_mr create{};
   create.stag = stag;
   create.pd = window.domain;
-  create.kind = EXRNIC_REGION_KIND_MEMORY_WINDOW;
+  create.kind =
+      window.for_domain ? EXRNIC_REGION_KIND_DOMAIN_WINDOW : EXRNIC_REGION_KIND_MEMORY_WINDOW;
   core_.must(EXRNIC_MBOX_OP_REGISTER_MR, create);
 }
 

@@ -29,6 +29,7 @@ struct StageQp {
 struct StageWindow {
   uint32_t index = 0;
   uint32_t domain = 0;
+  bool for_domain = false;
   OracleRegion bound = {};
 };
 
