@@ -180,6 +180,9 @@ static int exrnic_ib_put_datagram(struct exrnic_ib_qp *qp, const struct ib_send_
 
 	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
 		return -EINVAL;
+	/* The device would end the queue pair, which may be that of the general services. */
+	if (!ah->is_group && ud->remote_qpn >= EXRNIC_RESERVED_QPN)
+		return -EINVAL;
 	work->head.remote_to = cpu_to_le64(ah->destination + (ah->is_group ? 0 : ud->remote_qpn));
 	work->head.remote_stag = cpu_to_le32(ud->remote_qkey);
 	memcpy(header, ah->grh, sizeof(ah->grh));

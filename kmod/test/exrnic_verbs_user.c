@@ -18,6 +18,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/ibta_vol1_c12.h>
 
+#include "exrnic_hw.h"
+
 #define DEVICE		"exrnic_0"
 #define PORT		1
 #define DEPTH		8
@@ -478,7 +480,8 @@ static int check_mads(struct verbs_user *user)
  * back to who has posted it
  */
 
-static int post_mad(struct ib_qp *qp, struct ib_ah *ah, struct letter *letter, struct ib_sge element)
+static int post_mad(struct ib_qp *qp, struct ib_ah *ah, u32 remote_qpn, struct letter *letter,
+		    struct ib_sge element)
 {
 	const struct ib_ud_wr wr = {
 		.wr = {
@@ -489,7 +492,7 @@ static int post_mad(struct ib_qp *qp, struct ib_ah *ah, struct letter *letter, s
 			.send_flags = IB_SEND_SIGNALED,
 		},
 		.ah = ah,
-		.remote_qpn = GENERAL_SERVICES,
+		.remote_qpn = remote_qpn,
 		.remote_qkey = IB_QP1_QKEY,
 	};
 	int err;
@@ -510,22 +513,25 @@ static int send_mads(struct ib_qp *qp, struct ib_ah *ah, struct letter *letter, 
 	int err;
 
 	element.lkey ^= 0xff;
-	if (post_mad(qp, ah, letter, element) != -EINVAL)
+	if (post_mad(qp, ah, GENERAL_SERVICES, letter, element) != -EINVAL)
 		return failed("a MAD has a wrong key", -EPROTO);
 	element = good;
 	element.length++;
-	if (post_mad(qp, ah, letter, element) != -EINVAL)
+	if (post_mad(qp, ah, GENERAL_SERVICES, letter, element) != -EINVAL)
 		return failed("a MAD is too long", -EPROTO);
 	element = good;
 	element.addr = BIT_ULL(45);	/* no memory is there, nor beyond the device's reach */
-	if (post_mad(qp, ah, letter, element) != -EFAULT)
+	if (post_mad(qp, ah, GENERAL_SERVICES, letter, element) != -EFAULT)
 		return failed("a MAD lies nowhere", -EPROTO);
+	if (post_mad(qp, ah, EXRNIC_GROUP_QPN, letter, good) != -EINVAL ||
+	    post_mad(qp, ah, U32_MAX, letter, good) != -EINVAL)
+		return failed("a MAD is for what is no queue pair's number", -EPROTO);
 	err = ib_query_qp(qp, &attr, IB_QP_STATE, &init);
 	if (!err && attr.qp_state != IB_QPS_RTS)
 		err = -EPROTO;
 	if (err)
 		return failed("the general services have ended", err);
-	err = post_mad(qp, ah, letter, good);
+	err = post_mad(qp, ah, GENERAL_SERVICES, letter, good);
 	return err ? failed("a good MAD is not sent", err) : 0;
 }
 

@@ -318,7 +318,7 @@ static void fill_honest(struct hostile *h, const struct command *c)
 		break;
 	case IB_USER_VERBS_CMD_ALLOC_MW:
 		h->in.alloc_mw.pd_handle = draw_handle(h, PD);
-		h->in.alloc_mw.mw_type = 2;
+		h->in.alloc_mw.mw_type = draw_below(&h->f, 4);
 		break;
 	case IB_USER_VERBS_CMD_QUERY_QP:
 		h->in.query_qp.qp_handle = draw_handle(h, QP);
