@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic.bench;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+
+/** By TCP, with direct buffers of the same sizes. */
+final class TcpTransport implements Transport {
+  private static final int TRIES = 6000;
+  private final String host;
+
+  /** The host: of the end that listens. */
+  TcpTransport(String host) {
+    this.host = host;
+  }
+
+  private static SocketChannel connected(InetSocketAddress address) throws IOException {
+    for (int tries = 0; ; ++tries) {
+      try {
+        return SocketChannel.open(address);
+      } catch (ConnectException nobody) {
+        if (tries == TRIES) {
+          throw nobody;
+        }
+        try {
+          Thread.sleep(10);
+        } catch (InterruptedException interrupted) {
+          throw new IOException(interrupted);
+        }
+      }
+    }
+  }
+
+  @Override
+  public Sender connect(int port, int bufferBytes) throws IOException {
+    SocketChannel channel = connected(new InetSocketAddress(host, port));
+    ByteBuffer buffer = ByteBuffer.allocateDirect(bufferBytes);
+    return new Sender() {
+      @Override
+      public ByteBuffer buffer() {
+        return buffer;
+      }
+
+      @Override
+      public void send(int bytes) throws IOException {
+        buffer.position(0).limit(bytes);
+        while (buffer.hasRemaining()) {
+          channel.write(buffer);
+        }
+        buffer.clear();
+      }
+
+      @Override
+      public void finish() throws IOException {
+        channel.shutdownOutput();
+        if (channel.read(ByteBuffer.allocate(1)) != 1) {
+          throw new EOFException("the other end has not taken all");
+        }
+      }
+
+      @Override
+      public void close() throws IOException {
+        channel.close();
+      }
+    };
+  }
+
+  @Override
+  public Listener listen(int port, int bufferBytes) throws IOException {
+    ServerSocketChannel server = ServerSocketChannel.open().bind(new InetSocketAddress(port));
+    return new Listener() {
+      @Override
+      public Receiver accept() throws IOException {
+        return receiver(server.accept(), ByteBuffer.allocateDirect(bufferBytes));
+      }
+
+      @Override
+      public void close() throws IOException {
+        server.close();
+      }
+    };
+  }
+
+  private static Receiver receiver(SocketChannel channel, ByteBuffer buffer) {
+    return new Receiver() {
+      @Override
+      public ByteBuffer next() throws IOException {
+        buffer.clear();
+        int bytes = 0;
+        while (buffer.hasRemaining() && bytes >= 0) {
+          bytes = channel.read(buffer);
+        }
+        if (buffer.flip().hasRemaining()) {
+          return buffer;
+        }
+        channel.write(ByteBuffer.allocate(1));
+        return null;
+      }
+
+      @Override
+      public void done() {}
+
+      @Override
+      public void close() throws IOException {
+        channel.close();
+      }
+    };
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** What an end of a connection tells the other one of itself: the bytes of one interrupt. */
+final class Offer {
+  static final int BYTES = 32;
+  private static final int MAGIC = 0x45584a31; // "EXJ1"
+
+  /** Where the receive buffers are, one behind the other. */
+  final int node;
+
+  final int segment;
+
+  /** Numbers of interrupts: with data, each time that one is full; each time that one is free. */
+  final int full;
+
+  final int free;
+  final int bufferBytes;
+  final int buffers;
+
+  Offer(int node, int segment, int full, int free, int bufferBytes, int buffers) {
+    this.node = node;
+    this.segment = segment;
+    this.full = full;
+    this.free = free;
+    this.bufferBytes = bufferBytes;
+    this.buffers = buffers;
+  }
+
+  /** A direct buffer of them. */
+  ByteBuffer bytes() {
+    return ByteBuffer.allocateDirect(BYTES)
+        .putInt(MAGIC)
+        .putInt(node)
+        .putInt(segment)
+        .putInt(full)
+        .putInt(free)
+        .putInt(bufferBytes)
+        .putInt(buffers)
+        .putInt(0)
+        .flip();
+  }
+
+  /** What has come may be anything. */
+  static Offer of(ByteBuffer bytes) throws IOException {
+    if (bytes.remaining() != BYTES || bytes.getInt() != MAGIC) {
+      throw new IOException("what has come is no offer of a connection");
+    }
+    Offer offer =
+        new Offer(
+            bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(),
+            bytes.getInt());
+    if (offer.node < 0 || offer.segment < 0 || offer.full < 0 || offer.free < 0
+        || offer.bufferBytes <= 0 || offer.buffers <= 0 || offer.buffers > PCIe.MAX_BUFFERS) {
+      throw new IOException("an offer of a connection has numbers that none can have");
+    }
+    return offer;
+  }
+}

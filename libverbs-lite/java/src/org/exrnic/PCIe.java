@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Objects;
+
+/**
+ * A connection to another node, like a Socket. In place of streams it has a send buffer and receive
+ * buffers: what is sent goes by one DMA from the one into the next of the others, in order, and is
+ * copied nowhere else.
+ *
+ * <pre>{@code
+ * try (PCIe peer = PCIe.connect(1, 7)) {
+ *   peer.sendBuffer().putInt(42);
+ *   peer.send(4);
+ *   ByteBuffer answer = peer.receive();
+ *   ...
+ *   peer.receiveDone();
+ * }
+ * }</pre>
+ *
+ * <p>One thread sends while another one receives. Two that send, or two that receive, have to take
+ * turns: the second one gets an IllegalStateException.
+ */
+public final class PCIe implements Closeable {
+  /** As a buffer's size: 1 MiB. */
+  public static final int DEFAULT_BUFFER_BYTES = 1 << 20;
+
+  /** Receive buffers of a connection. */
+  public static final int DEFAULT_BUFFERS = 2;
+
+  /** More than these it cannot have. */
+  public static final int MAX_BUFFERS = 32;
+
+  /** Milliseconds that connecting takes at most, where nothing else is said. */
+  public static final int DEFAULT_TIMEOUT = 10_000;
+
+  private static final int LENGTH_BYTES = 4;
+
+  private final Deque<Closeable> parts = new ArrayDeque<>();
+  private final int bufferBytes;
+  private final int buffers;
+  private final Segment received;
+  private final Interrupt full;
+  private final Interrupt free;
+  private final ByteBuffer news = ByteBuffer.allocateDirect(Offer.BYTES);
+  private final ByteBuffer length = ByteBuffer.allocateDirect(LENGTH_BYTES);
+  private final Turn sending = new Turn("sends on");
+  private final Turn receiving = new Turn("receives from");
+
+  // Behind the meeting.
+  private Segment sent;
+  private ByteBuffer sendBuffer;
+  private RemoteInterrupt peerFull;
+  private RemoteInterrupt peerFree;
+  private Offer peer;
+  private int nextSent;
+  private int underWay;
+  private boolean ended;
+  private int nextReceived;
+  private boolean held;
+  private boolean peerEnded;
+  private volatile boolean closed;
+
+  private PCIe(int adapter, int bufferBytes, int buffers) throws IOException {
+    checkBuffers(bufferBytes, buffers);
+    this.bufferBytes = bufferBytes;
+    this.buffers = buffers;
+    try {
+      received = keep(Segment.init(adapter, Segment.ANY_ID, bufferBytes * buffers));
+      full = keep(Interrupt.createWithData(adapter, Interrupt.ANY_NUMBER));
+      free = keep(Interrupt.create(adapter, Interrupt.ANY_NUMBER));
+    } catch (IOException | RuntimeException | Error problem) {
+      close();
+      throw problem;
+    }
+  }
+
+  static void checkBuffers(int bufferBytes, int buffers) {
+    if (buffers < 1 || buffers > MAX_BUFFERS) {
+      throw new IllegalArgumentException(
+          buffers + " receive buffers; a connection has 1 to " + MAX_BUFFERS);
+    }
+    if (bufferBytes < 1 || bufferBytes > Integer.MAX_VALUE / buffers) {
+      throw new IllegalArgumentException(
+          "buffers of " + bufferBytes + " bytes; with " + buffers + " of them, each has 1 to "
+              + Integer.MAX_VALUE / buffers);
+    }
+  }
+
+  /** Connects to the server at that port of a node, by the first RNIC, with the usual buffers. */
+  public static PCIe connect(int node, int port) throws IOException {
+    return connect(0, node, port, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_TIMEOUT);
+  }
+
+  /**
+   * Connects to a server, which may be made later.
+   *
+   * @param adapter which RNIC: 0 is what VL_DEVICE names, else exrnic0
+   * @param bufferBytes size of each receive buffer, and of the send buffer unless those of the
+   *     other end are smaller
+   * @param buffers how many receive buffers: so many are sent without being taken
+   * @param timeout milliseconds, or -1
+   */
+  public static PCIe connect(
+      int adapter, int node, int port, int bufferBytes, int buffers, int timeout)
+      throws IOException {
+    Waiting waiting = new Waiting("port " + port + " of node " + node + " has not answered", timeout);
+    PCIe made = new PCIe(adapter, bufferBytes, buffers);
+    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, timeout)) {
+      server.trigger(made.offer().bytes());
+      waiting.until(made::offerComes);
+      made.meet(adapter, Offer.of(made.news), timeout);
+      return made;
+    } catch (IOException | RuntimeException | Error problem) {
+      made.close();
+      throw problem;
+    }
+  }
+
+  /** The server's end: the other one has made an offer. */
+  static PCIe accept(int adapter, Offer offer, int bufferBytes, int buffers, int timeout)
+      throws IOException {
+    PCIe made = new PCIe(adapter, bufferBytes, buffers);
+    try {
+      made.meet(adapter, offer, timeout);
+      made.peerFull.trigger(made.offer().bytes());
+      return made;
+    } catch (IOException | RuntimeException | Error problem) {
+      made.close();
+      throw problem;
+    }
+  }
+
+  private Offer offer() throws IOException {
+    return new Offer(
+        received.node(), received.id(), full.number(), free.number(), bufferBytes, buffers);
+  }
+
+  private boolean offerComes(int slice) throws IOException {
+    int bytes = full.dataComes(news.clear(), slice);
+    if (bytes < 0) {
+      return false;
+    }
+    news.limit(bytes);
+    return true;
+  }
+
+  private void meet(int adapter, Offer offer, int timeout) throws IOException {
+    peer = offer;
+    int sendBytes = Math.min(bufferBytes, offer.bufferBytes);
+    sent = keep(Segment.initPrivate(adapter, sendBytes));
+    sendBuffer = sent.cachingBuf();
+    sent.connect(offer.node, offer.segment, timeout);
+    if (sent.remoteSize() < (long) offer.bufferBytes * offer.buffers) {
+      throw new IOException("the other end has offered more buffers than its segment has");
+    }
+    peerFull =
+        keep(RemoteInterrupt.connectWithData(adapter, offer.node, offer.full, timeout));
+    peerFree = keep(RemoteInterrupt.connect(adapter, offer.node, offer.free, timeout));
+  }
+
+  private <T extends Closeable> T keep(T part) throws IOException {
+    synchronized (parts) {
+      parts.push(part);
+    }
+    return part;
+  }
+
+  /** The other node. */
+  public int peer() {
+    return peer.node;
+  }
+
+  /**
+   * The memory that is sent from; it is always the same buffer, which no call waits for. Its capacity
+   * is what one send() takes at most.
+   */
+  public ByteBuffer sendBuffer() {
+    return sendBuffer;
+  }
+
+  /**
+   * Sends that many bytes from the begin of the send buffer. When it returns they are in a receive
+   * buffer of the other end, which is told, and the send buffer may be filled again. Waits while all
+   * receive buffers of the other end are full.
+   */
+  public void send(int bytes) throws IOException {
+    send(0, bytes);
+  }
+
+  /** Sends what is between position and limit of the send buffer, or of a buffer made of it. */
+  public void send(ByteBuffer part) throws IOException {
+    Objects.requireNonNull(part, "the buffer is null");
+    send(sent.offsetOf(part), part.remaining());
+  }
+
+  private void send(int offset, int bytes) throws IOException {
+    sending.take();
+    try {
+      checkOpen();
+      if (ended) {
+        throw new IllegalStateException("the connection was terminated: nothing more can be sent");
+      }
+      int room = sendBuffer.capacity() - offset;
+      if (bytes < 1 || bytes > room) {
+        throw new IllegalArgumentException(
+            bytes + " bytes to send; there are 1 to " + room + " from there on");
+      }
+      awaitTaken(peer.buffers - 1, Interrupt.FOREVER);
+      sent.sendNow(offset, bytes, (long) nextSent * peer.bufferBytes);
+      nextSent = (nextSent + 1) % peer.buffers;
+      tell(bytes);
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      sending.give();
+    }
+  }
+
+  private void tell(int bytes) throws IOException {
+    peerFull.trigger(length.clear().putInt(bytes).flip());
+    ++underWay;
+  }
+
+  /** Until no more than so many have been sent and not taken. */
+  private void awaitTaken(int most, int timeout) throws IOException {
+    Waiting waiting = new Waiting("the other end has taken nothing", timeout);
+    while (underWay > most) {
+      waiting.until(slice -> free.comes(slice) || (isLost() && lastOf(free.comes(0))));
+      --underWay;
+    }
+  }
+
+  private boolean isLost() throws IOException {
+    return sent.isLost();
+  }
+
+  /** What had come before the other end was lost counts. */
+  private static boolean lastOf(boolean has) throws IOException {
+    if (!has) {
+      throw new SisciException(
+          SisciException.NOT_CONNECTED, "the other end of the connection has gone");
+    }
+    return true;
+  }
+
+  /**
+   * Waits until the other end has taken all that was sent: given back its receive buffers, and seen
+   * the end if there was {@link #terminate()}.
+   *
+   * @param timeout milliseconds for each, or -1
+   */
+  public void sendDone(int timeout) throws IOException {
+    sending.take();
+    try {
+      checkOpen();
+      awaitTaken(0, timeout);
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      sending.give();
+    }
+  }
+
+  /** Likewise, however long it takes. */
+  public void sendDone() throws IOException {
+    sendDone(Interrupt.FOREVER);
+  }
+
+  /** Tells the other end that nothing more comes. What it sends is still received. */
+  public void terminate() throws IOException {
+    sending.take();
+    try {
+      checkOpen();
+      if (!ended) {
+        ended = true;
+        tell(0);
+      }
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      sending.give();
+    }
+  }
+
+  /**
+   * Waits for the next buffer that the other end has sent, however long it takes.
+   *
+   * @return the receive buffer itself, from 0 to the last byte that has come, until {@link
+   *     #receiveDone()}; null: the other end has terminated
+   */
+  public ByteBuffer receive() throws IOException {
+    return receive(Interrupt.FOREVER);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param timeout milliseconds, or -1
+   */
+  public ByteBuffer receive(int timeout) throws IOException {
+    Waiting waiting = new Waiting("nothing was sent", timeout);
+    receiving.take();
+    try {
+      checkOpen();
+      if (held) {
+        throw new IllegalStateException("a buffer was received already: receiveDone() first");
+      }
+      if (peerEnded) {
+        return null;
+      }
+      waiting.until(slice -> newsCome(slice) || (isLost() && lastOf(newsCome(0))));
+      return take();
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      receiving.give();
+    }
+  }
+
+  private boolean newsCome(int slice) throws IOException {
+    return full.dataComes(news.clear(), slice) >= 0;
+  }
+
+  private ByteBuffer take() throws IOException {
+    int bytes = news.getInt(0);
+    if (bytes == 0) {
+      peerEnded = true;
+      peerFree.trigger();
+      return null;
+    }
+    if (bytes < 0 || bytes > bufferBytes) {
+      throw new IOException(
+          "the other end says that it has sent " + bytes + " bytes; a buffer has " + bufferBytes);
+    }
+    held = true;
+    return received.cachingBuf().slice(nextReceived * bufferBytes, bytes);
+  }
+
+  /** Gives the buffer that was received back to the other end, which fills it again. */
+  public void receiveDone() throws IOException {
+    receiving.take();
+    try {
+      checkOpen();
+      if (!held) {
+        throw new IllegalStateException("no buffer was received: receive() first");
+      }
+      held = false;
+      nextReceived = (nextReceived + 1) % buffers;
+      peerFree.trigger();
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      receiving.give();
+    }
+  }
+
+  /** This connection as a channel of bytes, which closes it. */
+  public PCIeChannel channel() {
+    return new PCIeChannel(this);
+  }
+
+  private void checkOpen() throws ClosedChannelException {
+    if (closed) {
+      throw new Closed("the connection is closed");
+    }
+  }
+
+  private ClosedChannelException explained(ClosedChannelException problem) {
+    return closed ? new Closed("the connection is closed") : problem;
+  }
+
+  /** False: close() has been called. */
+  public boolean isOpen() {
+    return !closed;
+  }
+
+  /**
+   * Ends the connection at once. Who waits in one of its calls gets a ClosedChannelException; the
+   * other end, that this one has gone. What it has not taken yet it may never see: sendDone() waits
+   * for that. Buffers may still be read and written, and nobody sees it.
+   */
+  @Override
+  public void close() throws IOException {
+    closed = true;
+    IOException first = null;
+    for (Closeable part = last(); part != null; part = last()) {
+      try {
+        part.close();
+      } catch (IOException problem) {
+        first = first == null ? problem : first;
+      }
+    }
+    if (first != null) {
+      throw first;
+    }
+  }
+
+  private Closeable last() {
+    synchronized (parts) {
+      return parts.poll();
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
+import java.nio.channels.ClosedChannelException;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A connection as a stream of bytes, like a SocketChannel that blocks, for buffers of any kind; with
+ * java.nio.channels.Channels it is an InputStream and an OutputStream.
+ *
+ * <p>Bytes are copied into the send buffer and out of the receive buffers: who wants to avoid that uses
+ * {@link PCIe} itself. Threads take turns; one may read while another one writes.
+ */
+public final class PCIeChannel implements ByteChannel {
+  /** Milliseconds that close() waits for the other end to take what was written. */
+  public static final int LINGER = 5_000;
+
+  private final PCIe connection;
+  private final ReentrantLock reading = new ReentrantLock();
+  private final ReentrantLock writing = new ReentrantLock();
+  private ByteBuffer received;
+
+  PCIeChannel(PCIe connection) {
+    this.connection = connection;
+  }
+
+  /** Connects to the server at that port of a node. */
+  public static PCIeChannel open(int node, int port) throws IOException {
+    return PCIe.connect(node, port).channel();
+  }
+
+  /**
+   * Waits for bytes, and takes what has come and there is room for.
+   *
+   * @return how many; -1: the other end has ended its output
+   */
+  @Override
+  public int read(ByteBuffer into) throws IOException {
+    Objects.requireNonNull(into, "the buffer is null");
+    if (into.isReadOnly()) {
+      throw new IllegalArgumentException("the buffer is for reading alone");
+    }
+    reading.lock();
+    try {
+      checkOpen();
+      if (!into.hasRemaining()) {
+        return 0;
+      }
+      if (received == null) {
+        received = connection.receive();
+        if (received == null) {
+          return -1;
+        }
+      }
+      return take(into);
+    } finally {
+      reading.unlock();
+    }
+  }
+
+  private int take(ByteBuffer into) throws IOException {
+    int bytes = Math.min(into.remaining(), received.remaining());
+    into.put(into.position(), received, received.position(), bytes);
+    into.position(into.position() + bytes);
+    received.position(received.position() + bytes);
+    if (!received.hasRemaining()) {
+      received = null;
+      connection.receiveDone();
+    }
+    return bytes;
+  }
+
+  /** Writes all that remains in the buffer; returns when the other node has it. */
+  @Override
+  public int write(ByteBuffer from) throws IOException {
+    Objects.requireNonNull(from, "the buffer is null");
+    writing.lock();
+    try {
+      checkOpen();
+      int whole = from.remaining();
+      while (from.hasRemaining()) {
+        ByteBuffer buffer = connection.sendBuffer();
+        int bytes = Math.min(buffer.capacity(), from.remaining());
+        buffer.put(0, from, from.position(), bytes);
+        connection.send(bytes);
+        from.position(from.position() + bytes);
+      }
+      return whole;
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  /** Tells the other end that nothing more comes: behind all bytes it reads -1. */
+  public void shutdownOutput() throws IOException {
+    writing.lock();
+    try {
+      connection.terminate();
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  private void checkOpen() throws ClosedChannelException {
+    if (!connection.isOpen()) {
+      throw new Closed("the connection is closed");
+    }
+  }
+
+  @Override
+  public boolean isOpen() {
+    return connection.isOpen();
+  }
+
+  /**
+   * Ends the output, waits for {@link #LINGER} until the other end has taken all of it, and closes the
+   * connection. Where another thread writes, it ends at once.
+   */
+  @Override
+  public void close() throws IOException {
+    try {
+      if (connection.isOpen() && writing.tryLock()) {
+        try {
+          connection.terminate();
+          connection.sendDone(LINGER);
+        } finally {
+          writing.unlock();
+        }
+      }
+    } catch (SisciException gone) {
+      // Who has gone, or takes nothing, does not want it.
+    } finally {
+      connection.close();
+    }
+  }
+}

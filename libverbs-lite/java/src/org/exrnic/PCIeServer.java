@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * Waits for connections, like a ServerSocket. Its port is the number of an interrupt with data: no
+ * other process of the node has it.
+ *
+ * <p>Any number of threads may accept() at once.
+ */
+public final class PCIeServer implements Closeable {
+  private final int adapter;
+  private final int bufferBytes;
+  private final int buffers;
+  private final Interrupt offers;
+
+  /** By the first RNIC, with the usual buffers. */
+  public PCIeServer(int port) throws IOException {
+    this(0, port, PCIe.DEFAULT_BUFFER_BYTES, PCIe.DEFAULT_BUFFERS);
+  }
+
+  /**
+   * Makes a server.
+   *
+   * @param adapter which RNIC: 0 is what VL_DEVICE names, else exrnic0
+   * @param port by which others find it, or -1: any that is free
+   * @param bufferBytes of each connection, as for PCIe.connect()
+   * @param buffers likewise
+   */
+  public PCIeServer(int adapter, int port, int bufferBytes, int buffers) throws IOException {
+    PCIe.checkBuffers(bufferBytes, buffers);
+    this.adapter = adapter;
+    this.bufferBytes = bufferBytes;
+    this.buffers = buffers;
+    offers = Interrupt.createWithData(adapter, port);
+  }
+
+  /** By which others find it. */
+  public int port() {
+    return offers.number();
+  }
+
+  /** Waits until somebody connects, however long that takes. */
+  public PCIe accept() throws IOException {
+    return accept(Interrupt.FOREVER);
+  }
+
+  /**
+   * Waits until somebody connects. Who says something else, or is gone before the connection is there,
+   * is passed over.
+   *
+   * @param timeout milliseconds, or -1
+   */
+  public PCIe accept(int timeout) throws IOException {
+    Waiting waiting = new Waiting("nobody has connected to port " + port(), timeout);
+    ByteBuffer came = ByteBuffer.allocateDirect(Interrupt.MAX_DATA);
+    PCIe[] made = new PCIe[1];
+    waiting.until(
+        slice -> {
+          int bytes = offers.dataComes(came.clear(), slice);
+          made[0] = bytes < 0 ? null : connected(came.limit(bytes));
+          return made[0] != null;
+        });
+    return made[0];
+  }
+
+  /** Null: the other end is none. */
+  private PCIe connected(ByteBuffer came) throws IOException {
+    Offer offer;
+    try {
+      offer = Offer.of(came);
+    } catch (IOException none) {
+      return null;
+    }
+    try {
+      return PCIe.accept(adapter, offer, bufferBytes, buffers, PCIe.DEFAULT_TIMEOUT);
+    } catch (SisciException gone) {
+      if (gone.code() == SisciException.TIMEOUT || gone.code() == SisciException.NOT_CONNECTED) {
+        return null;
+      }
+      throw gone;
+    }
+  }
+
+  /** Ends it; connections stay. */
+  @Override
+  public void close() throws IOException {
+    offers.close();
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+
+/** An {@link Interrupt} of another node, to trigger. */
+public final class RemoteInterrupt implements Closeable {
+  private final Resources resources;
+  private final boolean withData;
+  private final String name;
+  private final long interrupt;
+
+  private RemoteInterrupt(int adapter, int node, int number, boolean withData, int timeout)
+      throws IOException {
+    Segment.checkAdapter(adapter);
+    this.withData = withData;
+    name = "interrupt " + number + " of node " + node;
+    Waiting waiting = new Waiting("there was no " + name, timeout);
+    Resources made = new Resources(this, name);
+    resources = made;
+    try {
+      long[] found = new long[1];
+      waiting.connect(
+          slice ->
+              (found[0] =
+                      Native.connectInterrupt(
+                          made.descriptor, adapter, node, number, withData, slice))
+                  != 0);
+      long handle = found[0];
+      made.add(() -> Native.disconnectInterrupt(handle, withData));
+      interrupt = handle;
+    } catch (IOException | RuntimeException | Error problem) {
+      made.close();
+      throw problem;
+    }
+  }
+
+  /**
+   * Connects to an interrupt of another node, which may be made later.
+   *
+   * @param adapter which RNIC of this node
+   * @param timeout milliseconds, or {@link Interrupt#FOREVER}
+   */
+  public static RemoteInterrupt connect(int adapter, int node, int number, int timeout)
+      throws IOException {
+    return new RemoteInterrupt(adapter, node, number, false, timeout);
+  }
+
+  /** Likewise to one that brings bytes. */
+  public static RemoteInterrupt connectWithData(int adapter, int node, int number, int timeout)
+      throws IOException {
+    return new RemoteInterrupt(adapter, node, number, true, timeout);
+  }
+
+  /** Triggers it. Waits if the other node has to take others first. */
+  public void trigger() throws IOException {
+    checkKind(false, "trigger(bytes)");
+    untilThereIsRoom(() -> Native.trigger(interrupt));
+  }
+
+  /** Triggers it with the bytes between position and limit of a buffer of any kind. */
+  public void trigger(ByteBuffer bytes) throws IOException {
+    Objects.requireNonNull(bytes, "the buffer is null");
+    checkKind(true, "trigger()");
+    int length = bytes.remaining();
+    if (length == 0 || length > Interrupt.MAX_DATA) {
+      throw new IllegalArgumentException(
+          "an interrupt with " + length + " bytes; it brings 1 to " + Interrupt.MAX_DATA);
+    }
+    ByteBuffer direct =
+        bytes.isDirect() ? bytes : ByteBuffer.allocateDirect(length).put(bytes.duplicate()).flip();
+    int offset = direct.position();
+    untilThereIsRoom(() -> Native.triggerData(interrupt, direct, offset, length));
+    bytes.position(bytes.limit());
+  }
+
+  private void untilThereIsRoom(Resources.Call<Boolean> trigger) throws IOException {
+    if (resources.during(this, trigger)) {
+      return;
+    }
+    Waiting waiting = new Waiting("no room for " + name, Waiting.FOREVER);
+    resources.during(
+        this,
+        () -> {
+          waiting.connect(
+              slice -> {
+                resources.checkOpen();
+                return trigger.run();
+              });
+          return null;
+        });
+  }
+
+  private void checkKind(boolean wanted, String other) {
+    if (withData != wanted) {
+      throw new IllegalStateException(
+          name + " was connected " + (withData ? "with" : "without") + " bytes: call " + other);
+    }
+  }
+
+  /** Disconnects from it. */
+  @Override
+  public void close() throws IOException {
+    resources.close();
+  }
+}

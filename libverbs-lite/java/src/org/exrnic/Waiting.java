@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.concurrent.TimeUnit;
+
+/** Waits in slices: in between a thread sees that it was interrupted, or that its peer is gone. */
+final class Waiting {
+  /** As a time limit: none. */
+  static final int FOREVER = -1;
+
+  /** Milliseconds that a native call waits at most. */
+  private static final int SLICE = 200;
+
+  /** One that connects: the other node has to do something meanwhile. */
+  private static final int CONNECT_SLICE = 1000;
+
+  /** Between two tries of what there is not yet. */
+  private static final int PAUSE = 10;
+
+  /** Waits for so many milliseconds; true: it has come. */
+  interface Try {
+    boolean run(int milliseconds) throws IOException;
+  }
+
+  private final String what;
+  private final int timeout;
+  private final long begin = System.nanoTime();
+
+  /** What cannot be had says "nobody has connected in 5 ms", with this in front of "in". */
+  Waiting(String what, int timeout) {
+    if (timeout < FOREVER) {
+      throw new IllegalArgumentException("a time limit of " + timeout + " ms; none is -1");
+    }
+    this.what = what;
+    this.timeout = timeout;
+  }
+
+  /** Until it has come. */
+  void until(Try wait) throws IOException {
+    while (!once(wait, SLICE)) {
+      // The next slice.
+    }
+  }
+
+  /** The same for what may not be there yet, and then is not waited for by itself. */
+  void connect(Try connect) throws IOException {
+    Try paced =
+        milliseconds -> {
+          if (connect.run(milliseconds)) {
+            return true;
+          }
+          pause(Math.min(PAUSE, milliseconds));
+          return false;
+        };
+    while (!once(paced, CONNECT_SLICE)) {
+      // The next slice.
+    }
+  }
+
+  private boolean once(Try wait, int slice) throws IOException {
+    checkInterrupted(what);
+    int left = Math.min(slice, left());
+    if (wait.run(left)) {
+      return true;
+    }
+    if (left == 0) {
+      throw new SisciException(SisciException.TIMEOUT, what + " in " + timeout + " ms");
+    }
+    return false;
+  }
+
+  private int left() {
+    if (timeout == FOREVER) {
+      return Integer.MAX_VALUE;
+    }
+    long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    return (int) Math.max(0, timeout - passed);
+  }
+
+  private void pause(int milliseconds) throws IOException {
+    try {
+      Thread.sleep(milliseconds);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      checkInterrupted(what);
+    }
+  }
+
+  private static void checkInterrupted(String what) throws InterruptedIOException {
+    if (Thread.currentThread().isInterrupted()) {
+      throw new InterruptedIOException(what + " until the thread was interrupted");
+    }
+  }
+}
