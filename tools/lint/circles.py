@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Includes and imports go one way: no two files need each other, be it by way of others, and in C and C++ a
-folder knows only folders of lower levels. NAME.h and NAME.cc or NAME.c count as one file. Takes the files
-to look at; prints each include that goes up, and each circle."""
+folder knows only folders of lower levels. NAME.h and NAME.cc or NAME.c count as one file. A file of Java
+needs what its code names of the classes of its folder, and of those that it imports. Takes the files to
+look at; prints each include that goes up, and each circle."""
 
 import ast
 import collections
@@ -30,7 +31,7 @@ LEVELS = (
     ("libverbs-lite/src/sim", "tools/bench", "tools/exrnicctl"),
     ("libverbs-lite/src", "libverbs-lite/examples", "libverbs-lite/sisci/bench", "libverbs-lite/sisci/src",
      "provider"),
-    ("libverbs-lite/bench", "libverbs-lite/cluster/src"),
+    ("libverbs-lite/bench", "libverbs-lite/cluster/src", "libverbs-lite/java/bench", "libverbs-lite/java/jni"),
     ("libverbs-lite/cluster/examples", "libverbs-lite/pm/src"),
     ("libverbs-lite/pm/examples",),
 )
@@ -40,12 +41,14 @@ _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in fo
 _TEST = re.compile(r"_test\.\w+$|_fixture\.h$|/test_support\.h$|(^|/)(test|testing)/|"
                    r"^rtl-model/tiles/|^tests/")
 _LENT = "tests/support"
+_JAVA_IMPORT = re.compile(r"^import (?:static )?([\w.]+);", re.MULTILINE)
+_JAVA_SILENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)  # what names nothing
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def unit_of(path):
     """The pair that the file belongs to."""
-    return str(path) if path.suffix in (".hpp", ".py") else str(path.with_suffix(""))
+    return str(path) if path.suffix in (".hpp", ".java", ".py") else str(path.with_suffix(""))
 
 
 def imports_of(path):
@@ -60,6 +63,14 @@ def imports_of(path):
     return [name.replace(".", "/") + ".py" for name in names if name]
 
 
+def classes_of(path, siblings):
+    """What a file of Java names: files. `siblings`: the names of all files of its folder."""
+    text = _JAVA_SILENT.sub(" ", path.read_text())
+    imported = [name.replace(".", "/") + ".java" for name in _JAVA_IMPORT.findall(text)]
+    words = set(re.findall(r"\w+", text)) - {path.stem}
+    return imported + [name for name in siblings if name.endswith(".java") and name.removesuffix(".java") in words]
+
+
 class Finder:
     """Which file an include means. Targets have include folders of their own: what is neither beside
     the file nor named from the root is the file whose path ends so, the nearest of several."""
@@ -69,6 +80,9 @@ class Finder:
         self._by_name = collections.defaultdict(list)
         for path in paths:
             self._by_name[path.name].append(path)
+
+    def siblings(self, path):
+        return [other.name for other in self._paths if other.parent == path.parent]
 
     def find(self, includer, text):
         for path in (pathlib.Path(os.path.normpath(includer.parent / text)), pathlib.Path(text)):
@@ -124,8 +138,8 @@ def main():
     needs = {unit_of(path): set() for path in paths}
     wrong = []
     for path in paths:
-        if path.suffix == ".py":
-            for text in imports_of(path):
+        if path.suffix in (".java", ".py"):
+            for text in imports_of(path) if path.suffix == ".py" else classes_of(path, finder.siblings(path)):
                 imported = finder.find(path, text)
                 if imported is not None:
                     needs[unit_of(path)].add(unit_of(imported))

@@ -54,8 +54,8 @@ class Circles(unittest.TestCase):
         self.assertEqual(lines, ["circle: firmware/app/a -> firmware/app/b -> firmware/app/a",
                                  "circle: tests/x -> tests/y -> tests/z -> tests/x"])
 
-    def judge_python(self, files):
-        """Likewise of Python files with their texts."""
+    def judge_texts(self, files):
+        """Likewise of files with their texts."""
         for name, text in files.items():
             path = self.clone / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,20 +65,32 @@ class Circles(unittest.TestCase):
         return result.returncode, result.stdout.splitlines()
 
     def test_python_files_that_import_each_other_are_a_circle_also_inside_a_function(self):
-        status, lines = self.judge_python({
+        status, lines = self.judge_texts({
             "tools/a.py": "import os\nimport b\n",
             "tools/b.py": "def late():\n    from c import thing\n",
             "tools/c.py": "from tools import a\n"})
         self.assertEqual(status, 1)
         self.assertEqual(lines, ["circle: tools/a.py -> tools/b.py -> tools/c.py -> tools/a.py"])
 
+    def test_classes_of_java_that_name_each_other_are_a_circle_also_in_another_package(self):
+        status, lines = self.judge_texts({
+            "src/org/A.java": "class A { B b; }", "src/org/B.java": "import org.deep.C;\nclass B { C c; }",
+            "src/org/deep/C.java": "import org.A;\nclass C { A a; }", "src/org/deep/D.java": "class D { C c; A a; }"})
+        self.assertEqual(status, 1)
+        self.assertEqual(lines, ["circle: src/org/A.java -> src/org/B.java -> src/org/deep/C.java -> src/org/A.java"])
+
+    def test_what_comments_and_texts_of_java_name_is_not_needed(self):
+        self.assertEqual(self.judge_texts({
+            "src/A.java": "class A { B b; }", "src/B.java": '/** {@link A} */ class B { String a = "A \\" A"; } // A'}),
+            (0, []))
+
     def test_python_files_that_import_one_way_are_no_trouble(self):
-        self.assertEqual(self.judge_python({
+        self.assertEqual(self.judge_texts({
             "tools/a.py": "import b, c\n", "tools/b.py": "from . import c\n",
             "tools/c.py": "import a_b\nimport json\n"}), (0, []))
 
     def test_a_python_file_and_one_of_c_with_its_name_are_two(self):
-        self.assertEqual(self.judge_python({
+        self.assertEqual(self.judge_texts({
             "tools/a.py": "import b\n", "tools/b.py": "", "tools/a.cc": '#include "b.h"\n'}), (0, []))
 
     def test_a_folder_knows_none_above_it_nor_beside_it(self):

@@ -22,7 +22,7 @@ files() {
 check_format() {
   local mode=(--dry-run -Werror)
   ((FIX == 0)) || mode=(-i)
-  files '*.cc' '*.h' '*.c' ':!kmod' ':!provider' | xargs -r clang-format-19 "${mode[@]}"
+  files '*.cc' '*.h' '*.c' '*.java' ':!kmod' ':!provider' | xargs -r clang-format-19 "${mode[@]}"
 }
 
 check_generated() {
@@ -118,7 +118,7 @@ check_names() {
 
 # Includes and imports go one way. Includes of the driver: check_floors.
 check_circles() {
-  files '*.c' '*.h' '*.cc' '*.hpp' '*.py' ':!kmod/*.[ch]' | xargs -r "$PYTHON" tools/lint/circles.py
+  files '*.c' '*.h' '*.cc' '*.hpp' '*.py' '*.java' ':!kmod/*.[ch]' | xargs -r "$PYTHON" tools/lint/circles.py
 }
 
 # What belongs together is an interface.

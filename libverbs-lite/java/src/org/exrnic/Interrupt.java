@@ -28,7 +28,7 @@ public final class Interrupt implements Closeable {
   private final int number;
 
   private Interrupt(int adapter, int wanted, boolean withData) throws IOException {
-    Segment.checkAdapter(adapter);
+    Resources.checkAdapter(adapter);
     if (wanted < ANY_NUMBER) {
       throw new IllegalArgumentException(
           "interrupt number " + wanted + "; any is -1, others are not below 0");
@@ -76,12 +76,10 @@ public final class Interrupt implements Closeable {
   public void await(int timeout) throws IOException {
     Waiting waiting = new Waiting("interrupt " + number + " has not come", timeout);
     checkKind(false, "await(buffer, timeout)");
-    resources.during(
-        this,
-        () -> {
-          waiting.until(this::comesIn);
-          return null;
-        });
+    resources.during(this, () -> {
+      waiting.until(this::comesIn);
+      return null;
+    });
   }
 
   /**
@@ -99,12 +97,10 @@ public final class Interrupt implements Closeable {
     checkKind(true, "await(timeout)");
     ByteBuffer direct = into.isDirect() ? into : ByteBuffer.allocateDirect(into.remaining());
     int[] bytes = new int[1];
-    resources.during(
-        this,
-        () -> {
-          waiting.until(slice -> (bytes[0] = bytesIn(direct, slice)) >= 0);
-          return null;
-        });
+    resources.during(this, () -> {
+      waiting.until(slice -> (bytes[0] = bytesIn(direct, slice)) >= 0);
+      return null;
+    });
     if (direct != into) {
       into.put(direct.limit(bytes[0]));
     } else {
@@ -130,8 +126,7 @@ public final class Interrupt implements Closeable {
 
   private int bytesIn(ByteBuffer direct, int milliseconds) throws IOException {
     resources.checkOpen();
-    return Native.awaitData(
-        interrupt, direct, direct.position(), direct.remaining(), milliseconds);
+    return Native.awaitData(interrupt, direct, direct.position(), direct.remaining(), milliseconds);
   }
 
   private void checkKind(boolean wanted, String other) {

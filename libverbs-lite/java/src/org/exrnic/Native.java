@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.security.CodeSource;
 
 /**
- * The calls of jni/, which registers them itself. Handles are numbers; one of an object that has ended
- * is refused, never followed.
+ * The calls of jni/, which registers them itself. Handles are numbers; one of an object that has
+ * ended is refused, never followed.
  */
 final class Native {
   private static final String LIBRARY = "exrnic-java";
@@ -69,9 +69,8 @@ final class Native {
 
   // Segments. An id below 0: any. 0 in place of a remote one: none with that id has been found.
 
-  static native long createSegment(
-      long descriptor, int adapter, int id, boolean isPrivate, long address, int bytes)
-      throws IOException;
+  static native long createSegment(long descriptor, int adapter, int id, boolean isPrivate,
+      long address, int bytes) throws IOException;
 
   static native int segmentId(long segment);
 
@@ -100,9 +99,8 @@ final class Native {
 
   static native void removeQueue(long queue) throws IOException;
 
-  static native void transfer(
-      long queue, long local, long remote, int localOffset, int bytes, long remoteOffset,
-      boolean read, boolean wait) throws IOException;
+  static native void transfer(long queue, long local, long remote, int localOffset, int bytes,
+      long remoteOffset, boolean read, boolean wait) throws IOException;
 
   static native void awaitTransfer(long queue) throws IOException;
 
@@ -119,9 +117,8 @@ final class Native {
   static native int awaitData(long interrupt, ByteBuffer buffer, int offset, int room, int timeout)
       throws IOException;
 
-  static native long connectInterrupt(
-      long descriptor, int adapter, int node, int number, boolean withData, int timeout)
-      throws IOException;
+  static native long connectInterrupt(long descriptor, int adapter, int node, int number,
+      boolean withData, int timeout) throws IOException;
 
   static native void disconnectInterrupt(long interrupt, boolean withData) throws IOException;
 

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 /** What an end of a connection tells the other one of itself: the bytes of one interrupt. */
 final class Offer {
   static final int BYTES = 32;
+  static final int MAX_BUFFERS = 32;
   private static final int MAGIC = 0x45584a31; // "EXJ1"
 
   /** Where the receive buffers are, one behind the other. */
@@ -49,12 +50,10 @@ final class Offer {
     if (bytes.remaining() != BYTES || bytes.getInt() != MAGIC) {
       throw new IOException("what has come is no offer of a connection");
     }
-    Offer offer =
-        new Offer(
-            bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(),
-            bytes.getInt());
+    Offer offer = new Offer(bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(),
+        bytes.getInt(), bytes.getInt());
     if (offer.node < 0 || offer.segment < 0 || offer.full < 0 || offer.free < 0
-        || offer.bufferBytes <= 0 || offer.buffers <= 0 || offer.buffers > PCIe.MAX_BUFFERS) {
+        || offer.bufferBytes <= 0 || offer.buffers <= 0 || offer.buffers > MAX_BUFFERS) {
       throw new IOException("an offer of a connection has numbers that none can have");
     }
     return offer;

@@ -35,7 +35,7 @@ public final class PCIe implements Closeable {
   public static final int DEFAULT_BUFFERS = 2;
 
   /** More than these it cannot have. */
-  public static final int MAX_BUFFERS = 32;
+  public static final int MAX_BUFFERS = Offer.MAX_BUFFERS;
 
   /** Milliseconds that connecting takes at most, where nothing else is said. */
   public static final int DEFAULT_TIMEOUT = 10_000;
@@ -87,9 +87,8 @@ public final class PCIe implements Closeable {
           buffers + " receive buffers; a connection has 1 to " + MAX_BUFFERS);
     }
     if (bufferBytes < 1 || bufferBytes > Integer.MAX_VALUE / buffers) {
-      throw new IllegalArgumentException(
-          "buffers of " + bufferBytes + " bytes; with " + buffers + " of them, each has 1 to "
-              + Integer.MAX_VALUE / buffers);
+      throw new IllegalArgumentException("buffers of " + bufferBytes + " bytes; with " + buffers
+          + " of them, each has 1 to " + Integer.MAX_VALUE / buffers);
     }
   }
 
@@ -107,10 +106,10 @@ public final class PCIe implements Closeable {
    * @param buffers how many receive buffers: so many are sent without being taken
    * @param timeout milliseconds, or -1
    */
-  public static PCIe connect(
-      int adapter, int node, int port, int bufferBytes, int buffers, int timeout)
-      throws IOException {
-    Waiting waiting = new Waiting("port " + port + " of node " + node + " has not answered", timeout);
+  public static PCIe connect(int adapter, int node, int port, int bufferBytes, int buffers,
+      int timeout) throws IOException {
+    Waiting waiting =
+        new Waiting("port " + port + " of node " + node + " has not answered", timeout);
     PCIe made = new PCIe(adapter, bufferBytes, buffers);
     try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, timeout)) {
       server.trigger(made.offer().bytes());
@@ -160,8 +159,7 @@ public final class PCIe implements Closeable {
     if (sent.remoteSize() < (long) offer.bufferBytes * offer.buffers) {
       throw new IOException("the other end has offered more buffers than its segment has");
     }
-    peerFull =
-        keep(RemoteInterrupt.connectWithData(adapter, offer.node, offer.full, timeout));
+    peerFull = keep(RemoteInterrupt.connectWithData(adapter, offer.node, offer.full, timeout));
     peerFree = keep(RemoteInterrupt.connect(adapter, offer.node, offer.free, timeout));
   }
 
@@ -178,8 +176,8 @@ public final class PCIe implements Closeable {
   }
 
   /**
-   * The memory that is sent from; it is always the same buffer, which no call waits for. Its capacity
-   * is what one send() takes at most.
+   * The memory that is sent from; it is always the same buffer, which no call waits for. Its
+   * capacity is what one send() takes at most.
    */
   public ByteBuffer sendBuffer() {
     return sendBuffer;
@@ -187,8 +185,8 @@ public final class PCIe implements Closeable {
 
   /**
    * Sends that many bytes from the begin of the send buffer. When it returns they are in a receive
-   * buffer of the other end, which is told, and the send buffer may be filled again. Waits while all
-   * receive buffers of the other end are full.
+   * buffer of the other end, which is told, and the send buffer may be filled again. Waits while
+   * all receive buffers of the other end are full.
    */
   public void send(int bytes) throws IOException {
     send(0, bytes);
@@ -359,11 +357,6 @@ public final class PCIe implements Closeable {
     } finally {
       receiving.give();
     }
-  }
-
-  /** This connection as a channel of bytes, which closes it. */
-  public PCIeChannel channel() {
-    return new PCIeChannel(this);
   }
 
   private void checkOpen() throws ClosedChannelException {

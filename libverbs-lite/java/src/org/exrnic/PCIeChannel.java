@@ -9,10 +9,11 @@ import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A connection as a stream of bytes, like a SocketChannel that blocks, for buffers of any kind; with
- * java.nio.channels.Channels it is an InputStream and an OutputStream.
+ * A connection as a stream of bytes, like a SocketChannel that blocks, for buffers of any kind;
+ * with java.nio.channels.Channels it is an InputStream and an OutputStream.
  *
- * <p>Bytes are copied into the send buffer and out of the receive buffers: who wants to avoid that uses
+ * <p>Bytes are copied into the send buffer and out of the receive buffers: who wants to avoid that
+ * uses
  * {@link PCIe} itself. Threads take turns; one may read while another one writes.
  */
 public final class PCIeChannel implements ByteChannel {
@@ -24,13 +25,14 @@ public final class PCIeChannel implements ByteChannel {
   private final ReentrantLock writing = new ReentrantLock();
   private ByteBuffer received;
 
-  PCIeChannel(PCIe connection) {
-    this.connection = connection;
+  /** Of a connection, which it closes. */
+  public PCIeChannel(PCIe connection) {
+    this.connection = Objects.requireNonNull(connection, "the connection is null");
   }
 
   /** Connects to the server at that port of a node. */
   public static PCIeChannel open(int node, int port) throws IOException {
-    return PCIe.connect(node, port).channel();
+    return new PCIeChannel(PCIe.connect(node, port));
   }
 
   /**
@@ -117,8 +119,8 @@ public final class PCIeChannel implements ByteChannel {
   }
 
   /**
-   * Ends the output, waits for {@link #LINGER} until the other end has taken all of it, and closes the
-   * connection. Where another thread writes, it ends at once.
+   * Ends the output, waits for {@link #LINGER} until the other end has taken all of it, and closes
+   * the connection. Where another thread writes, it ends at once.
    */
   @Override
   public void close() throws IOException {

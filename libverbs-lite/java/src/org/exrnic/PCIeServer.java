@@ -49,8 +49,8 @@ public final class PCIeServer implements Closeable {
   }
 
   /**
-   * Waits until somebody connects. Who says something else, or is gone before the connection is there,
-   * is passed over.
+   * Waits until somebody connects. Who says something else, or is gone before the connection is
+   * there, is passed over.
    *
    * @param timeout milliseconds, or -1
    */
@@ -58,12 +58,11 @@ public final class PCIeServer implements Closeable {
     Waiting waiting = new Waiting("nobody has connected to port " + port(), timeout);
     ByteBuffer came = ByteBuffer.allocateDirect(Interrupt.MAX_DATA);
     PCIe[] made = new PCIe[1];
-    waiting.until(
-        slice -> {
-          int bytes = offers.dataComes(came.clear(), slice);
-          made[0] = bytes < 0 ? null : connected(came.limit(bytes));
-          return made[0] != null;
-        });
+    waiting.until(slice -> {
+      int bytes = offers.dataComes(came.clear(), slice);
+      made[0] = bytes < 0 ? null : connected(came.limit(bytes));
+      return made[0] != null;
+    });
     return made[0];
   }
 

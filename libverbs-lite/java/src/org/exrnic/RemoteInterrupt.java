@@ -15,7 +15,7 @@ public final class RemoteInterrupt implements Closeable {
 
   private RemoteInterrupt(int adapter, int node, int number, boolean withData, int timeout)
       throws IOException {
-    Segment.checkAdapter(adapter);
+    Resources.checkAdapter(adapter);
     this.withData = withData;
     name = "interrupt " + number + " of node " + node;
     Waiting waiting = new Waiting("there was no " + name, timeout);
@@ -23,12 +23,10 @@ public final class RemoteInterrupt implements Closeable {
     resources = made;
     try {
       long[] found = new long[1];
-      waiting.connect(
-          slice ->
-              (found[0] =
-                      Native.connectInterrupt(
-                          made.descriptor, adapter, node, number, withData, slice))
-                  != 0);
+      waiting.connect(slice
+          -> (found[0] = Native.connectInterrupt(
+                  made.descriptor, adapter, node, number, withData, slice))
+              != 0);
       long handle = found[0];
       made.add(() -> Native.disconnectInterrupt(handle, withData));
       interrupt = handle;
@@ -82,16 +80,13 @@ public final class RemoteInterrupt implements Closeable {
       return;
     }
     Waiting waiting = new Waiting("no room for " + name, Waiting.FOREVER);
-    resources.during(
-        this,
-        () -> {
-          waiting.connect(
-              slice -> {
-                resources.checkOpen();
-                return trigger.run();
-              });
-          return null;
-        });
+    resources.during(this, () -> {
+      waiting.connect(slice -> {
+        resources.checkOpen();
+        return trigger.run();
+      });
+      return null;
+    });
   }
 
   private void checkKind(boolean wanted, String other) {

@@ -9,9 +9,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * What an object has of the RNIC, on a descriptor of its own. All of it ends by close(), or else when
- * the object is unreachable, the newest first. It knows nothing of the object, which else would never
- * be unreachable.
+ * What an object has of the RNIC, on a descriptor of its own. All of it ends by close(), or else
+ * when the object is unreachable, the newest first. It knows nothing of the object, which else
+ * would never be unreachable.
  */
 final class Resources {
   /** The end of one of them. */
@@ -39,6 +39,12 @@ final class Resources {
     this.name = name;
     descriptor = Native.open();
     cleanable = CLEANER.register(owner, this::end);
+  }
+
+  static void checkAdapter(int adapter) {
+    if (adapter < 0) {
+      throw new IllegalArgumentException("adapter " + adapter + "; the first is 0");
+    }
   }
 
   /** Does this when the object, or a buffer and all that were made of it, is unreachable. */

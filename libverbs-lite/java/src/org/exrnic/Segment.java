@@ -11,8 +11,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 /**
  * Memory of this node that others reach, and the way to one segment of another node.
  *
- * <p>Bytes go by DMA between {@link #cachingBuf()}, which is the memory itself, and the other segment:
- * nothing is copied in between.
+ * <p>Bytes go by DMA between {@link #cachingBuf()}, which is the memory itself, and the other
+ * segment: nothing is copied in between.
  *
  * <pre>{@code
  * try (Segment mine = Segment.init(0, 7, 4096)) {
@@ -76,7 +76,8 @@ public final class Segment implements Closeable {
    */
   public static Segment init(int adapter, int id, int bytes) throws IOException {
     if (id < ANY_ID) {
-      throw new IllegalArgumentException("segment id " + id + "; any is -1, others are not below 0");
+      throw new IllegalArgumentException(
+          "segment id " + id + "; any is -1, others are not below 0");
     }
     return make(adapter, id, bytes, false);
   }
@@ -88,17 +89,11 @@ public final class Segment implements Closeable {
 
   private static Segment make(int adapter, int id, int bytes, boolean isPrivate)
       throws IOException {
-    checkAdapter(adapter);
+    Resources.checkAdapter(adapter);
     if (bytes <= 0) {
       throw new IllegalArgumentException("a segment of " + bytes + " bytes; it has 1 at least");
     }
     return new Segment(adapter, id, bytes, isPrivate);
-  }
-
-  static void checkAdapter(int adapter) {
-    if (adapter < 0) {
-      throw new IllegalArgumentException("adapter " + adapter + "; the first is 0");
-    }
   }
 
   /** Unmapped when nobody has the buffer, or one that was made of it, any more. */
@@ -133,8 +128,8 @@ public final class Segment implements Closeable {
   }
 
   /**
-   * The memory. Each call gives a buffer with a position of its own. It may be used when the segment
-   * is closed, too; then nobody else sees it.
+   * The memory. Each call gives a buffer with a position of its own. It may be used when the
+   * segment is closed, too; then nobody else sees it.
    */
   public ByteBuffer cachingBuf() {
     return memory.duplicate();
@@ -148,9 +143,7 @@ public final class Segment implements Closeable {
    */
   public int waitClient(int timeout) throws IOException {
     int[] node = new int[1];
-    await(
-        "nobody has connected to segment " + id,
-        timeout,
+    await("nobody has connected to segment " + id, timeout,
         slice -> (node[0] = Native.awaitClient(segment, slice)) >= 0);
     return node[0];
   }
@@ -164,12 +157,10 @@ public final class Segment implements Closeable {
     resources.checkOpen();
     checkNotConnected();
     Waiting waiting = new Waiting("there was no segment " + id + " of node " + node, timeout);
-    resources.during(
-        this,
-        () -> {
-          waiting.connect(slice -> connectOnce(node, id, slice));
-          return null;
-        });
+    resources.during(this, () -> {
+      waiting.connect(slice -> connectOnce(node, id, slice));
+      return null;
+    });
   }
 
   private boolean connectOnce(int node, int id, int slice) throws IOException {
@@ -235,12 +226,10 @@ public final class Segment implements Closeable {
 
   /** Waits until what was sent is in the memory of the other segment. */
   public void sendDone() throws IOException {
-    resources.during(
-        this,
-        () -> {
-          Native.awaitTransfer(queue);
-          return null;
-        });
+    resources.during(this, () -> {
+      Native.awaitTransfer(queue);
+      return null;
+    });
   }
 
   /** Sends, and returns when all is there. */
@@ -266,13 +255,10 @@ public final class Segment implements Closeable {
     checkRange("the segment", offset, length, bytes);
     Remote other = remote();
     checkRange("the other segment", remoteOffset, length, other.bytes);
-    resources.during(
-        this,
-        () -> {
-          Native.transfer(
-              queue, segment, other.handle, offset, length, remoteOffset, read, wait);
-          return null;
-        });
+    resources.during(this, () -> {
+      Native.transfer(queue, segment, other.handle, offset, length, remoteOffset, read, wait);
+      return null;
+    });
   }
 
   private static void checkRange(String what, long offset, int length, long size) {
@@ -308,26 +294,21 @@ public final class Segment implements Closeable {
 
   private void await(String what, int timeout, Waiting.Try wait) throws IOException {
     Waiting waiting = new Waiting(what, timeout);
-    resources.during(
-        this,
-        () -> {
-          waiting.until(
-              slice -> {
-                resources.checkOpen();
-                return wait.run(slice);
-              });
-          return null;
-        });
+    resources.during(this, () -> {
+      waiting.until(slice -> {
+        resources.checkOpen();
+        return wait.run(slice);
+      });
+      return null;
+    });
   }
 
   /** Takes the segment away from all who have connected to it; nobody can connect any more. */
   public void terminate() throws IOException {
-    resources.during(
-        this,
-        () -> {
-          Native.unavailable(segment, adapter);
-          return null;
-        });
+    resources.during(this, () -> {
+      Native.unavailable(segment, adapter);
+      return null;
+    });
   }
 
   /** Ends all of it but the memory, which stays as long as buffers are of it. */

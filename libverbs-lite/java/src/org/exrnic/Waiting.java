@@ -46,14 +46,13 @@ final class Waiting {
 
   /** The same for what may not be there yet, and then is not waited for by itself. */
   void connect(Try connect) throws IOException {
-    Try paced =
-        milliseconds -> {
-          if (connect.run(milliseconds)) {
-            return true;
-          }
-          pause(Math.min(PAUSE, milliseconds));
-          return false;
-        };
+    Try paced = milliseconds -> {
+      if (connect.run(milliseconds)) {
+        return true;
+      }
+      pause(Math.min(PAUSE, milliseconds));
+      return false;
+    };
     while (!once(paced, CONNECT_SLICE)) {
       // The next slice.
     }

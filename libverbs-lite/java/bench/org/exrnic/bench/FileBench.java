@@ -18,9 +18,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON for
- * each size of files and buffers; its time ends when the other one has taken all. Begin and end of each
- * buffer are compared. exrnic-file-bench does the same in C++.
+ * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON
+ * for each size of files and buffers; its time ends when the other one has taken all. Begin and end
+ * of each buffer are compared. exrnic-file-bench does the same in C++.
  */
 public final class FileBench {
   private final Options options;
@@ -28,11 +28,9 @@ public final class FileBench {
 
   private FileBench(Options options) {
     this.options = options;
-    transport =
-        options.tcp
-            ? new TcpTransport(options.where)
-            : new PcieTransport(
-                options.adapter, options.listens ? 0 : Integer.parseInt(options.where));
+    transport = options.tcp
+        ? new TcpTransport(options.where)
+        : new PcieTransport(options.adapter, options.listens ? 0 : Integer.parseInt(options.where));
   }
 
   /** See Options.USAGE. */
@@ -65,13 +63,11 @@ public final class FileBench {
   }
 
   private void print(long file, long buffer, double seconds) {
-    System.out.println(
-        String.format(
-            Locale.ROOT,
-            "{\"bench\":\"files\",\"language\":\"java\",\"transport\":\"%s\",\"threads\":%d,"
-                + "\"file\":%d,\"buffer\":%d,\"seconds\":%.9f,\"mbps\":%.1f}",
-            options.tcp ? "tcp" : "pcie", options.threads, file, buffer, seconds,
-            options.threads * file / seconds / 1e6));
+    System.out.println(String.format(Locale.ROOT,
+        "{\"bench\":\"files\",\"language\":\"java\",\"transport\":\"%s\",\"threads\":%d,"
+            + "\"file\":%d,\"buffer\":%d,\"seconds\":%.9f,\"mbps\":%.1f}",
+        options.tcp ? "tcp" : "pcie", options.threads, file, buffer, seconds,
+        options.threads * file / seconds / 1e6));
   }
 
   // The end that sends.
@@ -110,10 +106,8 @@ public final class FileBench {
       return null;
     }
     Path path = Path.of(options.folder, "exrnic-bench-" + thread);
-    FileChannel file =
-        FileChannel.open(
-            path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE,
-            StandardOpenOption.DELETE_ON_CLOSE);
+    FileChannel file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
+        StandardOpenOption.WRITE, StandardOpenOption.DELETE_ON_CLOSE);
     ByteBuffer zeroes = ByteBuffer.allocate(1 << 16);
     for (long at = 0; at < bytes; at += zeroes.capacity()) {
       file.write(zeroes.clear().limit((int) Math.min(zeroes.capacity(), bytes - at)), at);

@@ -8,16 +8,16 @@ import java.util.List;
 final class Options {
   static final String USAGE =
       "threads send files to the other end, which is started with the same options\n"
-          + "  --listen             this end receives\n"
-          + "  --connect WHERE      this end sends: to a node, with --transport tcp to a host\n"
-          + "  --transport KIND     pcie or tcp (pcie)\n"
-          + "  --adapter N          the RNIC: 0 is what VL_DEVICE names, else exrnic0 (0)\n"
-          + "  --port N             the first of those that are used (4711)\n"
-          + "  --threads N          each sends a file of its own (2)\n"
-          + "  --files SIZE,...     before they are scaled (1G,2G,4G,8G)\n"
-          + "  --scale 1/N          of each file so much is sent (1/1)\n"
-          + "  --buffers SIZE,...   (1M,2M,4M,8M)\n"
-          + "  --folder FOLDER      files are read from there, and made first; else from memory";
+      + "  --listen             this end receives\n"
+      + "  --connect WHERE      this end sends: to a node, with --transport tcp to a host\n"
+      + "  --transport KIND     pcie or tcp (pcie)\n"
+      + "  --adapter N          the RNIC: 0 is what VL_DEVICE names, else exrnic0 (0)\n"
+      + "  --port N             the first of those that are used (4711)\n"
+      + "  --threads N          each sends a file of its own (2)\n"
+      + "  --files SIZE,...     before they are scaled (1G,2G,4G,8G)\n"
+      + "  --scale 1/N          of each file so much is sent (1/1)\n"
+      + "  --buffers SIZE,...   (1M,2M,4M,8M)\n"
+      + "  --folder FOLDER      files are read from there, and made first; else from memory";
 
   boolean listens;
   String where;

@@ -20,8 +20,7 @@ final class PcieTransport implements Transport {
 
   @Override
   public Sender connect(int port, int bufferBytes) throws IOException {
-    PCIe connection =
-        PCIe.connect(adapter, node, port, bufferBytes, PCIe.DEFAULT_BUFFERS, TIMEOUT);
+    PCIe connection = PCIe.connect(adapter, node, port, bufferBytes, PCIe.DEFAULT_BUFFERS, TIMEOUT);
     return new Sender() {
       @Override
       public ByteBuffer buffer() {

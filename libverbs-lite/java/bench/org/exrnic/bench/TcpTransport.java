@@ -20,7 +20,7 @@ final class TcpTransport implements Transport {
   }
 
   private static SocketChannel connected(InetSocketAddress address) throws IOException {
-    for (int tries = 0; ; ++tries) {
+    for (int tries = 0;; ++tries) {
       try {
         return SocketChannel.open(address);
       } catch (ConnectException nobody) {
