@@ -9,8 +9,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** Sentences that hold, one after the other, on adapters 0 and 1. Arguments: only sentences with them. */
-public final class Checks {
+/** Sentences that hold, or not, and what they are made of. */
+final class Checks {
   /** Seconds that something may take. */
   static final int SECONDS = 20;
 
@@ -20,7 +20,8 @@ public final class Checks {
   private final String[] only;
   private int failures;
 
-  private Checks(String[] only) {
+  /** Only sentences with all these words. */
+  Checks(String[] only) {
     this.only = only;
   }
 
@@ -29,13 +30,8 @@ public final class Checks {
     void run() throws Exception;
   }
 
-  /** Runs all; the status says whether all hold. */
-  public static void main(String[] only) {
-    Checks checks = new Checks(only);
-    ConnectionChecks.run(checks);
-    InterruptChecks.run(checks);
-    SegmentChecks.run(checks);
-    System.exit(checks.failures == 0 ? 0 : 1);
+  int failures() {
+    return failures;
   }
 
   void check(String sentence, Body body) {

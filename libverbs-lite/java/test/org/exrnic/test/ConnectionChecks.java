@@ -42,15 +42,15 @@ final class ConnectionChecks {
         ConnectionChecks::interrupted);
     checks.check("a time limit is kept", ConnectionChecks::limits);
     checks.check("two threads at one end are told, or take turns", ConnectionChecks::twoThreads);
-    checks.check("wrong buffers and sizes are refused with a sentence",
-        ConnectionChecks::wrongArguments);
+    checks.check(
+        "wrong buffers and sizes are refused with a sentence", ConnectionChecks::wrongArguments);
     checks.check("buffers of a closed connection can still be read and written",
         ConnectionChecks::buffersOutlive);
     checks.check("a server has its port alone, and accepts many", ConnectionChecks::accepts);
     checks.check("who says something else to a port is passed over", ConnectionChecks::strangers);
     checks.check("an end that lies of what it sends is found out", ConnectionChecks::liar);
-    checks.check("streams of java.io go through a channel, objects and all",
-        ConnectionChecks::streams);
+    checks.check(
+        "streams of java.io go through a channel, objects and all", ConnectionChecks::streams);
     checks.check("a channel takes buffers of any kind", ConnectionChecks::channels);
   }
 
@@ -86,12 +86,10 @@ final class ConnectionChecks {
         both.client.sendBuffer().putInt(0, i);
         both.client.send(4);
       }
-      Future<Void> fourth =
-          start(
-              () -> {
-                both.client.send(4);
-                return null;
-              });
+      Future<Void> fourth = start(() -> {
+        both.client.send(4);
+        return null;
+      });
       Checks.pause(300);
       require(!fourth.isDone(), "a fourth one has no room");
       for (int i = 0; i < 3; ++i) {
@@ -130,13 +128,11 @@ final class ConnectionChecks {
       both.server.receiveDone();
       SisciException told = requireThrows(SisciException.class, both.server::receive);
       requireEqual(SisciException.NOT_CONNECTED, told.code());
-      requireThrows(
-          SisciException.class,
-          () -> {
-            for (int i = 0; i < 3; ++i) {
-              both.server.send(8);
-            }
-          });
+      requireThrows(SisciException.class, () -> {
+        for (int i = 0; i < 3; ++i) {
+          both.server.send(8);
+        }
+      });
     }
   }
 
@@ -163,13 +159,11 @@ final class ConnectionChecks {
 
   private static void interrupted() throws Exception {
     try (Connected both = new Connected()) {
-      Future<Boolean> waiter =
-          start(
-              () -> {
-                Thread.currentThread().interrupt();
-                requireThrows(InterruptedIOException.class, both.server::receive);
-                return Thread.interrupted();
-              });
+      Future<Boolean> waiter = start(() -> {
+        Thread.currentThread().interrupt();
+        requireThrows(InterruptedIOException.class, both.server::receive);
+        return Thread.interrupted();
+      });
       require(await(waiter), "it is still interrupted");
       both.client.send(5);
       requireEqual(5, both.server.receive().remaining());
@@ -177,8 +171,7 @@ final class ConnectionChecks {
   }
 
   private static void limits() throws Exception {
-    try (Connected both = new Connected();
-        PCIeServer server = new PCIeServer(1, -1, 64, 1)) {
+    try (Connected both = new Connected(); PCIeServer server = new PCIeServer(1, -1, 64, 1)) {
       SisciException late = requireThrows(SisciException.class, () -> both.server.receive(20));
       requireEqual(SisciException.TIMEOUT, late.code());
       requireThrows(SisciException.class, () -> server.accept(0));
@@ -198,18 +191,17 @@ final class ConnectionChecks {
       requireThrows(IllegalStateException.class, both.server::receive);
       both.server.receiveDone();
       requireThrows(IllegalStateException.class, both.server::receiveDone);
-      PCIeChannel out = both.client.channel();
-      PCIeChannel in = both.server.channel();
+      PCIeChannel out = new PCIeChannel(both.client);
+      PCIeChannel in = new PCIeChannel(both.server);
       int threads = 4;
       int times = 50;
       for (int i = 0; i < threads; ++i) {
-        start(
-            () -> {
-              for (int j = 0; j < times; ++j) {
-                out.write(ByteBuffer.allocate(10));
-              }
-              return null;
-            });
+        start(() -> {
+          for (int j = 0; j < times; ++j) {
+            out.write(ByteBuffer.allocate(10));
+          }
+          return null;
+        });
       }
       ByteBuffer all = ByteBuffer.allocate(threads * times * 10);
       while (all.hasRemaining()) {
@@ -229,18 +221,16 @@ final class ConnectionChecks {
     try (Connected both = new Connected()) {
       PCIe client = both.client;
       requireThrows(NullPointerException.class, () -> client.send(null));
-      requireThrows(
-          IllegalArgumentException.class, () -> client.send(ByteBuffer.allocate(8)));
+      requireThrows(IllegalArgumentException.class, () -> client.send(ByteBuffer.allocate(8)));
       requireThrows(
           IllegalArgumentException.class, () -> client.send(ByteBuffer.allocateDirect(8)));
       requireThrows(IllegalArgumentException.class, () -> client.send(0));
       requireThrows(IllegalArgumentException.class, () -> client.send(-1));
       requireThrows(IllegalArgumentException.class, () -> client.send(Connected.BYTES + 1));
-      PCIeChannel channel = client.channel();
+      PCIeChannel channel = new PCIeChannel(client);
       requireThrows(NullPointerException.class, () -> channel.write(null));
       requireThrows(NullPointerException.class, () -> channel.read(null));
-      requireThrows(
-          IllegalArgumentException.class,
+      requireThrows(IllegalArgumentException.class,
           () -> channel.read(ByteBuffer.allocate(8).asReadOnlyBuffer()));
     }
   }
@@ -265,22 +255,20 @@ final class ConnectionChecks {
   private static void accepts() throws Exception {
     int node = Connected.nodeOf(1);
     try (PCIeServer server = new PCIeServer(1, 77, 64, 1)) {
-      SisciException used =
-          requireThrows(SisciException.class, () -> new PCIeServer(1, 77, 64, 1));
+      SisciException used = requireThrows(SisciException.class, () -> new PCIeServer(1, 77, 64, 1));
       requireEqual(USED, used.code());
       int clients = 8;
       AtomicInteger sum = new AtomicInteger();
       for (int i = 0; i < clients; ++i) {
         int own = i;
-        start(
-            () -> {
-              try (PCIe client = PCIe.connect(0, node, 77, 64, 1, Checks.LIMIT)) {
-                client.sendBuffer().putInt(0, own);
-                client.send(4);
-                client.sendDone();
-              }
-              return null;
-            });
+        start(() -> {
+          try (PCIe client = PCIe.connect(0, node, 77, 64, 1, Checks.LIMIT)) {
+            client.sendBuffer().putInt(0, own);
+            client.send(4);
+            client.sendDone();
+          }
+          return null;
+        });
       }
       for (int i = 0; i < clients; ++i) {
         try (PCIe accepted = server.accept(Checks.LIMIT)) {
@@ -330,13 +318,12 @@ final class ConnectionChecks {
         RemoteInterrupt port =
             RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
       Future<PCIe> accepted = start(server::accept);
-      port.trigger(
-          offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1));
+      port.trigger(offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1));
       try (PCIe honest = await(accepted)) {
         ByteBuffer answer = ByteBuffer.allocate(4096);
         full.await(answer, Checks.LIMIT);
         try (RemoteInterrupt news =
-            RemoteInterrupt.connectWithData(0, node, answer.getInt(12), Checks.LIMIT)) {
+                 RemoteInterrupt.connectWithData(0, node, answer.getInt(12), Checks.LIMIT)) {
           for (int bytes : new int[] {65, Integer.MAX_VALUE, -1}) {
             news.trigger(ByteBuffer.allocate(4).putInt(0, bytes));
             requireThrows(IOException.class, () -> honest.receive(Checks.LIMIT));
@@ -352,18 +339,16 @@ final class ConnectionChecks {
 
   private static void streams() throws Exception {
     try (Connected both = new Connected()) {
-      PCIeChannel out = both.client.channel();
-      PCIeChannel in = both.server.channel();
-      Future<Void> writer =
-          start(
-              () -> {
-                DataOutputStream data = new DataOutputStream(Channels.newOutputStream(out));
-                for (int i = 0; i < 2000; ++i) {
-                  data.writeUTF("line " + i);
-                }
-                data.close();
-                return null;
-              });
+      PCIeChannel out = new PCIeChannel(both.client);
+      PCIeChannel in = new PCIeChannel(both.server);
+      Future<Void> writer = start(() -> {
+        DataOutputStream data = new DataOutputStream(Channels.newOutputStream(out));
+        for (int i = 0; i < 2000; ++i) {
+          data.writeUTF("line " + i);
+        }
+        data.close();
+        return null;
+      });
       DataInputStream data = new DataInputStream(Channels.newInputStream(in));
       for (int i = 0; i < 2000; ++i) {
         require(data.readUTF().equals("line " + i), "line " + i);
@@ -378,8 +363,8 @@ final class ConnectionChecks {
 
   private static void channels() throws Exception {
     try (Connected both = new Connected()) {
-      PCIeChannel out = both.client.channel();
-      PCIeChannel in = both.server.channel();
+      PCIeChannel out = new PCIeChannel(both.client);
+      PCIeChannel in = new PCIeChannel(both.server);
       int bytes = 3 * Connected.BYTES + 5;
       for (boolean direct : new boolean[] {false, true}) {
         ByteBuffer from = direct ? ByteBuffer.allocateDirect(bytes) : ByteBuffer.allocate(bytes);

@@ -44,19 +44,17 @@ final class InterruptChecks {
     int rounds = 50;
     List<Future<Void>> threads = new ArrayList<>();
     for (int i = 0; i < 16; ++i) {
-      threads.add(
-          start(
-              () -> {
-                try (Interrupt own = Interrupt.create(1, Interrupt.ANY_NUMBER);
-                    RemoteInterrupt remote = connect(own)) {
-                  for (int round = 0; round < rounds; ++round) {
-                    remote.trigger();
-                    own.await(LIMIT);
-                  }
-                  requireThrows(SisciException.class, () -> own.await(1));
-                }
-                return null;
-              }));
+      threads.add(start(() -> {
+        try (Interrupt own = Interrupt.create(1, Interrupt.ANY_NUMBER);
+            RemoteInterrupt remote = connect(own)) {
+          for (int round = 0; round < rounds; ++round) {
+            remote.trigger();
+            own.await(LIMIT);
+          }
+          requireThrows(SisciException.class, () -> own.await(1));
+        }
+        return null;
+      }));
     }
     for (Future<Void> thread : threads) {
       await(thread);
@@ -68,12 +66,10 @@ final class InterruptChecks {
         RemoteInterrupt remote = connect(own)) {
       List<Future<Void>> threads = new ArrayList<>();
       for (int i = 0; i < 8; ++i) {
-        threads.add(
-            start(
-                () -> {
-                  own.await(LIMIT);
-                  return null;
-                }));
+        threads.add(start(() -> {
+          own.await(LIMIT);
+          return null;
+        }));
       }
       for (int i = 0; i < 8; ++i) {
         remote.trigger();
@@ -110,9 +106,8 @@ final class InterruptChecks {
         remote.trigger(sent.duplicate());
         remote.trigger(ByteBuffer.allocateDirect(bytes).put(sent.duplicate()).flip());
         if (bytes > 1) {
-          SisciException full =
-              requireThrows(
-                  SisciException.class, () -> own.await(ByteBuffer.allocate(bytes - 1), LIMIT));
+          SisciException full = requireThrows(
+              SisciException.class, () -> own.await(ByteBuffer.allocate(bytes - 1), LIMIT));
           requireEqual(NOSPC, full.code());
         }
         ByteBuffer heap = ByteBuffer.allocate(Interrupt.MAX_DATA);
@@ -123,14 +118,12 @@ final class InterruptChecks {
         require(direct.flip().equals(sent), "they are the same");
       }
       // More than are kept: who triggers waits.
-      Future<Void> eager =
-          start(
-              () -> {
-                for (int i = 0; i < 200; ++i) {
-                  remote.trigger(ByteBuffer.allocate(4).putInt(0, i));
-                }
-                return null;
-              });
+      Future<Void> eager = start(() -> {
+        for (int i = 0; i < 200; ++i) {
+          remote.trigger(ByteBuffer.allocate(4).putInt(0, i));
+        }
+        return null;
+      });
       Checks.pause(200);
       require(!eager.isDone(), "200 have no room");
       for (int i = 0; i < 200; ++i) {
@@ -145,12 +138,10 @@ final class InterruptChecks {
   private static void ends() throws Exception {
     Interrupt own = Interrupt.create(1, Interrupt.ANY_NUMBER);
     RemoteInterrupt remote = connect(own);
-    Future<Void> waiter =
-        start(
-            () -> {
-              own.await(Interrupt.FOREVER);
-              return null;
-            });
+    Future<Void> waiter = start(() -> {
+      own.await(Interrupt.FOREVER);
+      return null;
+    });
     Checks.pause(100);
     own.close();
     requireThrows(ClosedChannelException.class, () -> await(waiter));
@@ -162,13 +153,11 @@ final class InterruptChecks {
     remote.close();
     try (Interrupt other = Interrupt.create(1, Interrupt.ANY_NUMBER)) {
       Thread here = Thread.currentThread();
-      Future<Void> interrupter =
-          start(
-              () -> {
-                Checks.pause(100);
-                here.interrupt();
-                return null;
-              });
+      Future<Void> interrupter = start(() -> {
+        Checks.pause(100);
+        here.interrupt();
+        return null;
+      });
       requireThrows(InterruptedIOException.class, () -> other.await(Interrupt.FOREVER));
       require(Thread.interrupted(), "it is still interrupted");
       await(interrupter);
@@ -185,18 +174,15 @@ final class InterruptChecks {
         Interrupt data = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
         RemoteInterrupt remote =
             RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), data.number(), LIMIT)) {
-      requireThrows(
-          IllegalStateException.class, () -> plain.await(ByteBuffer.allocate(8), 0));
+      requireThrows(IllegalStateException.class, () -> plain.await(ByteBuffer.allocate(8), 0));
       requireThrows(IllegalStateException.class, () -> data.await(0));
       requireThrows(NullPointerException.class, () -> data.await(null, 0));
       requireThrows(IllegalArgumentException.class, () -> plain.await(-2));
-      requireThrows(
-          IllegalArgumentException.class,
+      requireThrows(IllegalArgumentException.class,
           () -> data.await(ByteBuffer.allocate(8).asReadOnlyBuffer(), 0));
       requireThrows(IllegalStateException.class, remote::trigger);
       requireThrows(NullPointerException.class, () -> remote.trigger(null));
-      requireThrows(
-          IllegalArgumentException.class, () -> remote.trigger(ByteBuffer.allocate(0)));
+      requireThrows(IllegalArgumentException.class, () -> remote.trigger(ByteBuffer.allocate(0)));
       requireThrows(
           IllegalArgumentException.class, () -> remote.trigger(ByteBuffer.allocate(4097)));
     }

@@ -28,13 +28,13 @@ final class SegmentChecks {
 
   static void run(Checks checks) {
     checks.check("bytes go to another segment and back, without copies", SegmentChecks::transfers);
-    checks.check("who waits for a client is told which node has connected",
-        SegmentChecks::waitsForClient);
+    checks.check(
+        "who waits for a client is told which node has connected", SegmentChecks::waitsForClient);
     checks.check("a segment that was taken away is lost for others", SegmentChecks::takenAway);
     checks.check("wrong ranges, sizes and buffers of segments are refused with a sentence",
         SegmentChecks::wrong);
-    checks.check("a closed segment says so, and its buffers can still be used",
-        SegmentChecks::closed);
+    checks.check(
+        "a closed segment says so, and its buffers can still be used", SegmentChecks::closed);
     checks.check("many threads on one segment are told that a transfer is under way",
         SegmentChecks::threads);
     checks.check("a segment that is closed in the middle of transfers does no harm",
@@ -100,12 +100,10 @@ final class SegmentChecks {
         Checks.pause(50);
       }
       require(here.isLost(), "it is lost");
-      requireThrows(
-          SisciException.class,
-          () -> {
-            here.send(0, 8, 0);
-            here.sendDone();
-          });
+      requireThrows(SisciException.class, () -> {
+        here.send(0, 8, 0);
+        here.sendDone();
+      });
       requireEqual(7, there.cachingBuf().getLong(0));
     }
   }
@@ -133,13 +131,11 @@ final class SegmentChecks {
       requireThrows(IndexOutOfBoundsException.class, () -> here.send(0, 1, -1));
       requireThrows(IndexOutOfBoundsException.class, () -> here.receive(0, 1, Long.MAX_VALUE));
       requireThrows(NullPointerException.class, () -> here.send(null, 0));
-      requireThrows(
-          IllegalArgumentException.class, () -> here.send(ByteBuffer.allocate(8), 0));
+      requireThrows(IllegalArgumentException.class, () -> here.send(ByteBuffer.allocate(8), 0));
       requireThrows(
           IllegalArgumentException.class, () -> here.send(ByteBuffer.allocateDirect(8), 0));
       requireThrows(IllegalArgumentException.class, () -> here.send(there.cachingBuf(), 0));
-      requireThrows(
-          IllegalArgumentException.class, () -> here.receive(ByteBuffer.allocate(8), 0));
+      requireThrows(IllegalArgumentException.class, () -> here.receive(ByteBuffer.allocate(8), 0));
     }
   }
 
@@ -177,21 +173,19 @@ final class SegmentChecks {
       AtomicInteger told = new AtomicInteger();
       List<Future<Void>> threads = new ArrayList<>();
       for (int i = 0; i < 8; ++i) {
-        threads.add(
-            start(
-                () -> {
-                  for (int round = 0; round < 10; ++round) {
-                    try {
-                      here.send(0, 1 << 20, 0);
-                      here.sendDone();
-                      done.incrementAndGet();
-                    } catch (SisciException problem) {
-                      require(problem.getMessage().contains("under way"), problem.getMessage());
-                      told.incrementAndGet();
-                    }
-                  }
-                  return null;
-                }));
+        threads.add(start(() -> {
+          for (int round = 0; round < 10; ++round) {
+            try {
+              here.send(0, 1 << 20, 0);
+              here.sendDone();
+              done.incrementAndGet();
+            } catch (SisciException problem) {
+              require(problem.getMessage().contains("under way"), problem.getMessage());
+              told.incrementAndGet();
+            }
+          }
+          return null;
+        }));
       }
       for (Future<Void> thread : threads) {
         await(thread);
@@ -207,18 +201,16 @@ final class SegmentChecks {
       connect(here, there);
       List<Future<Void>> threads = new ArrayList<>();
       for (int i = 0; i < 4; ++i) {
-        threads.add(
-            start(
-                () -> {
-                  for (; ; ) {
-                    try {
-                      here.send(0, 1 << 20, 0);
-                      here.sendDone();
-                    } catch (SisciException underWay) {
-                      Thread.yield();
-                    }
-                  }
-                }));
+        threads.add(start(() -> {
+          for (;;) {
+            try {
+              here.send(0, 1 << 20, 0);
+              here.sendDone();
+            } catch (SisciException underWay) {
+              Thread.yield();
+            }
+          }
+        }));
       }
       Checks.pause(10 + round);
       (round % 2 == 0 ? here : there).close();
@@ -233,9 +225,11 @@ final class SegmentChecks {
 
   /** How many segments of that size would be what the process has in memory. */
   private static long resident(int bytes) throws IOException {
-    return Files.readAllLines(Path.of("/proc/self/statm")).stream()
-        .mapToLong(line -> Long.parseLong(line.split(" ")[1]))
-        .sum() * 4096 / bytes;
+    return Files.readAllLines(Path.of("/proc/self/statm"))
+               .stream()
+               .mapToLong(line -> Long.parseLong(line.split(" ")[1]))
+               .sum()
+        * 4096 / bytes;
   }
 
   private static void touch(ByteBuffer buffer) {
@@ -273,7 +267,7 @@ final class SegmentChecks {
 
   private static void forgotten() throws Exception {
     forget(1234);
-    for (int i = 0; ; ++i) {
+    for (int i = 0;; ++i) {
       System.gc();
       Checks.pause(20);
       try (Segment again = Segment.init(0, 1234, BYTES)) {
