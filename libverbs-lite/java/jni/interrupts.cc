@@ -8,26 +8,37 @@
 namespace exrnic::java {
 namespace {
 
+// How often a number of our own choice may be somebody else's.
+constexpr int kTries = 1 << 16;
+
+sci_error_t Create(sci_desc_t sd, unsigned adapter, unsigned number, bool with_data, jlong* made) {
+  sci_error_t error;
+  if (with_data) {
+    sci_local_data_interrupt_t interrupt = nullptr;
+    SCICreateDataInterrupt(sd, &interrupt, adapter, &number, nullptr, nullptr, SCI_FLAG_FIXED_INTNO,
+                           &error);
+    *made = NumberOf(interrupt);
+  } else {
+    sci_local_interrupt_t interrupt = nullptr;
+    SCICreateInterrupt(sd, &interrupt, adapter, &number, nullptr, nullptr,
+                       SCI_FLAG_FIXED_INTNO | SCI_FLAG_COUNTING_INT, &error);
+    *made = NumberOf(interrupt);
+  }
+  return error;
+}
+
 // number: one element; the number that is wanted, or -1, and the one that it has got.
 jlong CreateInterrupt(JNIEnv* env, jclass, jlong sd, jint adapter, jintArray number,
                       jboolean with_data) {
   jint wanted = -1;
   env->GetIntArrayRegion(number, 0, 1, &wanted);
   if (env->ExceptionCheck()) return 0;
-  auto got = static_cast<unsigned>(wanted);
-  const unsigned fixed = wanted < 0 ? 0 : SCI_FLAG_FIXED_INTNO;
-  sci_error_t error;
   jlong made = 0;
-  if (with_data) {
-    sci_local_data_interrupt_t interrupt = nullptr;
-    SCICreateDataInterrupt(HandleOf<sci_desc_t>(sd), &interrupt, static_cast<unsigned>(adapter),
-                           &got, nullptr, nullptr, fixed, &error);
-    made = NumberOf(interrupt);
-  } else {
-    sci_local_interrupt_t interrupt = nullptr;
-    SCICreateInterrupt(HandleOf<sci_desc_t>(sd), &interrupt, static_cast<unsigned>(adapter), &got,
-                       nullptr, nullptr, fixed | SCI_FLAG_COUNTING_INT, &error);
-    made = NumberOf(interrupt);
+  unsigned got = 0;
+  sci_error_t error = SCI_ERR_INTNO_USED;
+  for (int i = 0; error == SCI_ERR_INTNO_USED && i < (wanted < 0 ? kTries : 1); ++i) {
+    got = wanted < 0 ? AnyNumber() : static_cast<unsigned>(wanted);
+    error = Create(HandleOf<sci_desc_t>(sd), static_cast<unsigned>(adapter), got, with_data, &made);
   }
   if (!Succeeded(env, "the interrupt cannot be created", error)) return 0;
   const auto result = static_cast<jint>(got);

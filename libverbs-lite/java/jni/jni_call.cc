@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "jni_call.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -42,6 +45,12 @@ void ThrowSisci(JNIEnv* env, const char* what, sci_error_t error) {
   jobject made =
       env->NewObject(sisci_exception, make_sisci_exception, static_cast<jint>(error), text);
   if (made != nullptr) env->Throw(static_cast<jthrowable>(made));
+}
+
+unsigned AnyNumber() {
+  constexpr unsigned kFirst = 1u << 30, kOfProcess = 1u << 12;
+  static std::atomic<unsigned> next{0};
+  return kFirst + (static_cast<unsigned>(getpid()) * kOfProcess + next++) % kFirst;
 }
 
 void ThrowIllegalArgument(JNIEnv* env, const char* sentence) {

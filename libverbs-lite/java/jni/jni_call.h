@@ -19,6 +19,10 @@ void ThrowSisci(JNIEnv* env, const char* what, sci_error_t error);
 void ThrowIllegalArgument(JNIEnv* env, const char* sentence);
 void ThrowOutOfMemory(JNIEnv* env, const char* sentence);
 
+// A number for a segment or an interrupt whose owner has no wish: far from those that programs
+// choose, and each time another one. Another process may have it.
+unsigned AnyNumber();
+
 // True: the call succeeded. False: its exception is pending.
 inline bool Succeeded(JNIEnv* env, const char* what, sci_error_t error) {
   if (error == SCI_ERR_OK) return true;

@@ -64,8 +64,9 @@ jlong CreateSegment(JNIEnv* env, jclass, jlong sd, jint adapter, jint id, jboole
   } else if (id < 0) {
     flags |= SCI_FLAG_AUTO_ID;
   }
-  SCICreateSegment(HandleOf<sci_desc_t>(sd), &segment, id < 0 ? 1 : static_cast<unsigned>(id),
-                   static_cast<size_t>(bytes), nullptr, nullptr, flags, &error);
+  SCICreateSegment(HandleOf<sci_desc_t>(sd), &segment,
+                   id < 0 ? AnyNumber() : static_cast<unsigned>(id), static_cast<size_t>(bytes),
+                   nullptr, nullptr, flags, &error);
   if (!Succeeded(env, "the segment cannot be created", error)) return 0;
   SCIRegisterSegmentMemory(HandleOf<void*>(address), static_cast<size_t>(bytes), segment, 0,
                            &error);

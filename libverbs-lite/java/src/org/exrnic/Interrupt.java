@@ -13,7 +13,7 @@ import java.util.Objects;
  * comes wakes one of them. None is lost while nobody waits.
  */
 public final class Interrupt implements Closeable {
-  /** As a number: any that is free. */
+  /** As a number: any that is free, from 2^30 on. */
   public static final int ANY_NUMBER = -1;
 
   /** As a time limit: none. */

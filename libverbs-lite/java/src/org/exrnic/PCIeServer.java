@@ -3,6 +3,7 @@ package org.exrnic;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 
 /**
@@ -12,6 +13,9 @@ import java.nio.ByteBuffer;
  * <p>Any number of threads may accept() at once.
  */
 public final class PCIeServer implements Closeable {
+  /** Milliseconds for each step: who offers has made all that it names. */
+  private static final int MEETING = 3_000;
+
   private final int adapter;
   private final int bufferBytes;
   private final int buffers;
@@ -68,19 +72,17 @@ public final class PCIeServer implements Closeable {
 
   /** Null: the other end is none. */
   private PCIe connected(ByteBuffer came) throws IOException {
-    Offer offer;
     try {
-      offer = Offer.of(came);
-    } catch (IOException none) {
-      return null;
-    }
-    try {
-      return PCIe.accept(adapter, offer, bufferBytes, buffers, PCIe.DEFAULT_TIMEOUT);
-    } catch (SisciException gone) {
-      if (gone.code() == SisciException.TIMEOUT || gone.code() == SisciException.NOT_CONNECTED) {
-        return null;
+      return PCIe.accept(adapter, Offer.of(came), bufferBytes, buffers, MEETING);
+    } catch (InterruptedIOException interrupted) {
+      throw interrupted;
+    } catch (SisciException problem) {
+      if (problem.isOfThisNode()) {
+        throw problem;
       }
-      throw gone;
+      return null;
+    } catch (IOException problem) {
+      return null;
     }
   }
 

@@ -27,7 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * {@link SisciException}.
  */
 public final class Segment implements Closeable {
-  /** As an id: any that is free. */
+  /** As an id: any that is free, from 2^30 on. */
   public static final int ANY_ID = -1;
 
   /** What the RNIC may still reach, although that should not be, is never unmapped. */

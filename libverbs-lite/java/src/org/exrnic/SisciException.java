@@ -14,6 +14,12 @@ public final class SisciException extends IOException {
   /** It was removed while somebody waited for it. */
   public static final int CANCELLED = 0x4000091A;
 
+  private static final int NOSPC = 0x40000904;
+  private static final int API_NOSPC = 0x40000905;
+  private static final int HW_NOSPC = 0x40000906;
+  private static final int SYSTEM = 0x40000919;
+  private static final int NO_LINK_ACCESS = 0x40000A05;
+
   private static final long serialVersionUID = 1;
 
   private final int code;
@@ -21,6 +27,14 @@ public final class SisciException extends IOException {
   SisciException(int code, String sentence) {
     super(sentence);
     this.code = code;
+  }
+
+  /** True: it is this node that has not what is needed, whatever another one does. */
+  boolean isOfThisNode() {
+    return switch (code) {
+      case NOSPC, API_NOSPC, HW_NOSPC, SYSTEM, NO_LINK_ACCESS -> true;
+      default -> false;
+    };
   }
 
   /** The error's number in SISCI (sisci_error.h). */

@@ -19,8 +19,9 @@ import java.util.concurrent.Future;
 
 /**
  * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON
- * for each size of files and buffers; its time ends when the other one has taken all. Begin and end
- * of each buffer are compared. exrnic-file-bench does the same in C++.
+ * for each size of files and buffers; its time begins behind some buffers that are sent for a
+ * start, and ends when the other one has taken all. Begin and end of each buffer are compared.
+ * exrnic-file-bench does the same in C++.
  */
 public final class FileBench {
   private final Options options;
@@ -88,8 +89,10 @@ public final class FileBench {
       throws IOException, InterruptedException, BrokenBarrierException {
     try (Transport.Sender sender = transport.connect(port, bytes);
         FileChannel source = source(thread, file)) {
-      all.await();
-      for (long at = 0; at < file; at += bytes) {
+      for (long at = -(long) options.warm * bytes; at < file; at += bytes) {
+        if (at == 0) {
+          all.await();
+        }
         int part = (int) Math.min(bytes, file - at);
         fill(sender.buffer(), source, part, at);
         sender.send(part);
@@ -118,7 +121,7 @@ public final class FileBench {
   private static void fill(ByteBuffer buffer, FileChannel source, int bytes, long at)
       throws IOException {
     buffer.clear().limit(bytes);
-    while (source != null && buffer.hasRemaining()) {
+    while (source != null && at >= 0 && buffer.hasRemaining()) {
       source.read(buffer);
     }
     buffer.clear();
@@ -138,15 +141,16 @@ public final class FileBench {
       List<Callable<Void>> work = new ArrayList<>();
       for (int i = 0; i < options.threads; ++i) {
         Transport.Receiver receiver = listener.accept();
-        work.add(() -> receiveOne(receiver, file));
+        work.add(() -> receiveOne(receiver, -(long) options.warm * bytes, file));
       }
       inThreads(work);
     }
   }
 
-  private static Void receiveOne(Transport.Receiver receiver, long file) throws IOException {
+  private static Void receiveOne(Transport.Receiver receiver, long begin, long file)
+      throws IOException {
     try (receiver) {
-      long at = 0;
+      long at = begin;
       for (ByteBuffer part = receiver.next(); part != null; part = receiver.next()) {
         check(part, at);
         at += part.remaining();

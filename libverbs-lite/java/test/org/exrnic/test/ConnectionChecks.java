@@ -282,6 +282,7 @@ final class ConnectionChecks {
 
   private static void strangers() throws Exception {
     try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
+        Segment small = Segment.init(0, Segment.ANY_ID, 127);
         RemoteInterrupt raw =
             RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), server.port(), Checks.LIMIT)) {
       raw.trigger(ByteBuffer.allocate(1));
@@ -289,6 +290,8 @@ final class ConnectionChecks {
       raw.trigger(ByteBuffer.allocate(4096));
       raw.trigger(offer(0, -1, 1, 1, 64, 1));
       raw.trigger(offer(0, 1, 1, 1, 64, 1 << 20));
+      raw.trigger(offer(1 << 20, 1, 1, 1, 64, 1));
+      raw.trigger(offer(small.node(), small.id(), 1, 1, 64, 2));
       Future<PCIe> accepted = start(server::accept);
       PCIe client = PCIe.connect(0, Connected.nodeOf(1), server.port(), 64, 1, Checks.LIMIT);
       PCIe other = await(accepted);
