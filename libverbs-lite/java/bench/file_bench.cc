@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   std::vector<uint64_t> buffers = {1u << 20, 2u << 20, 4u << 20, 8u << 20};
   unsigned port = 4711;
   run.threads = 2;
-  run.warm = 8;
+  run.warm = 500;
   CLI::App app("threads send files to the other end, which is started with the same options");
   app.add_flag("--listen", listens, "this end receives");
   app.add_option("--peer", run.peer, "the other end's node")->required();
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         return part ? std::string() : "it is like 1/1024";
       });
   app.add_option("--buffers", buffers, "sizes")->delimiter(',')->transform(CLI::AsSizeValue(false));
-  app.add_option("--warm", run.warm, "buffers that are sent first, without being timed");
+  app.add_option("--warm", run.warm, "short messages that are sent first, without being timed");
   app.add_option("--folder", run.folder, "files are read from there, and made first");
   CLI11_PARSE(app, argc, argv);
 

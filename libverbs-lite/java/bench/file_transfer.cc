@@ -40,22 +40,19 @@ void Until(sci_error_t again, const char* what, Call call) {
   Must(error, what);
 }
 
-// Below 0: in front of the file.
-uint64_t Begin(int64_t at) { return static_cast<uint64_t>(at); }
-uint64_t End(int64_t at) { return ~static_cast<uint64_t>(at); }
-int64_t FirstOf(const FileRun& run) {
-  return -static_cast<int64_t>(run.warm) * static_cast<int64_t>(run.buffer);
-}
+uint64_t Begin(size_t at) { return at; }
+uint64_t End(size_t at) { return ~static_cast<uint64_t>(at); }
+size_t WarmBytes(const FileRun& run) { return std::min(2 * sizeof(uint64_t), run.buffer); }
 size_t TailOf(size_t bytes) { return bytes - sizeof(uint64_t); }
 
-void Stamp(uint8_t* memory, size_t bytes, int64_t at) {
+void Stamp(uint8_t* memory, size_t bytes, size_t at) {
   if (bytes < 2 * sizeof(uint64_t)) return;
   const uint64_t begin = Begin(at), end = End(at);
   memcpy(memory, &begin, sizeof(begin));
   memcpy(memory + TailOf(bytes), &end, sizeof(end));
 }
 
-bool IsStamped(const uint8_t* memory, size_t bytes, int64_t at) {
+bool IsStamped(const uint8_t* memory, size_t bytes, size_t at) {
   if (bytes < 2 * sizeof(uint64_t)) return true;
   uint64_t begin, end;
   memcpy(&begin, memory, sizeof(begin));
@@ -139,35 +136,40 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  // begin(): behind what is not timed.
-  template <typename Begin>
-  void Run(Begin begin) {
-    const auto file = static_cast<int64_t>(run_.file), buffer = static_cast<int64_t>(run_.buffer);
-    for (int64_t at = FirstOf(run_); at < file; at += buffer) {
-      if (at == 0) begin();
-      const auto bytes = static_cast<size_t>(std::min(buffer, file - at));
+  void Warm() {
+    for (size_t i = 0; i < run_.warm; ++i) {
+      Stamp(own_.memory, WarmBytes(run_), i);
+      Send(WarmBytes(run_));
+    }
+  }
+  void Run() {
+    for (size_t at = 0; at < run_.file; at += run_.buffer) {
+      const size_t bytes = std::min(run_.buffer, run_.file - at);
       Fill(bytes, at);
-      if (under_way_ == kBuffers) AwaitTaken();
-      sci_error_t error;
-      SCIStartDmaTransfer(queue_, own_.segment, theirs_, 0, bytes, next_ * run_.buffer, nullptr,
-                          nullptr, SCI_FLAG_DMA_WAIT, &error);
-      Must(error, "SCIStartDmaTransfer");
-      next_ = (next_ + 1) % kBuffers;
-      Tell(static_cast<uint32_t>(bytes));
+      Send(bytes);
     }
     Tell(0);
     while (under_way_ > 0) AwaitTaken();
   }
 
  private:
-  void Fill(size_t bytes, int64_t at) {
-    for (size_t done = 0; file_ >= 0 && at >= 0 && done < bytes;) {
+  void Fill(size_t bytes, size_t at) {
+    for (size_t done = 0; file_ >= 0 && done < bytes;) {
       const ssize_t got =
-          pread(file_, own_.memory + done, bytes - done, at + static_cast<off_t>(done));
+          pread(file_, own_.memory + done, bytes - done, static_cast<off_t>(at + done));
       if (got <= 0) Must(SCI_ERR_SYSTEM, "pread");
       done += static_cast<size_t>(got);
     }
     Stamp(own_.memory, bytes, at);
+  }
+  void Send(size_t bytes) {
+    if (under_way_ == kBuffers) AwaitTaken();
+    sci_error_t error;
+    SCIStartDmaTransfer(queue_, own_.segment, theirs_, 0, bytes, next_ * run_.buffer, nullptr,
+                        nullptr, SCI_FLAG_DMA_WAIT, &error);
+    Must(error, "SCIStartDmaTransfer");
+    next_ = (next_ + 1) % kBuffers;
+    Tell(static_cast<uint32_t>(bytes));
   }
   void Tell(uint32_t bytes) {
     Until(SCI_ERR_NOSPC, "SCITriggerDataInterrupt", [&](sci_error_t* error) {
@@ -208,22 +210,23 @@ void ReceiveOne(const FileRun& run, unsigned thread) {
       SCIConnectInterrupt(run.sd, &taken, run.peer, run.adapter, number, SCI_INFINITE_TIMEOUT, 0,
                           result);
     });
-    int64_t at = FirstOf(run);
-    for (size_t next = 0;; next = (next + 1) % kBuffers) {
+    size_t at = 0;
+    for (size_t count = 0;; ++count) {
       uint32_t bytes;
       unsigned room = sizeof(bytes);
       SCIWaitForDataInterrupt(full, &bytes, &room, SCI_INFINITE_TIMEOUT, 0, &error);
       Must(error, "SCIWaitForDataInterrupt");
-      if (bytes > 0 && !IsStamped(own.memory + next * run.buffer, bytes, at)) {
+      const bool warm = count < run.warm;
+      const uint8_t* const buffer = own.memory + count % kBuffers * run.buffer;
+      if (bytes > 0 && !IsStamped(buffer, bytes, warm ? count : at)) {
         Must(SCI_ERR_TRANSFER_FAILED, "what has come is something else");
       }
-      at += bytes;
+      if (!warm) at += bytes;
       Until(SCI_ERR_NOSPC, "SCITriggerInterrupt",
             [&](sci_error_t* result) { SCITriggerInterrupt(taken, 0, result); });
       if (bytes == 0) break;
     }
-    if (at != static_cast<int64_t>(run.file))
-      Must(SCI_ERR_TRANSFER_FAILED, "the file has another size");
+    if (at != run.file) Must(SCI_ERR_TRANSFER_FAILED, "the file has another size");
   }
   SCIDisconnectInterrupt(taken, 0, &error);
   SCIRemoveDataInterrupt(full, 0, &error);
@@ -265,8 +268,9 @@ double SendFiles(const FileRun& run) {
   for (unsigned i = 0; i < run.threads; ++i) {
     threads.emplace_back([&, i] {
       Sender sender(run, i);
-      std::chrono::steady_clock::time_point begin;
-      sender.Run([&] { begin = barrier.Meet(); });
+      sender.Warm();
+      const auto begin = barrier.Meet();
+      sender.Run();
       const auto end = barrier.Meet();
       if (i == 0) seconds = std::chrono::duration<double>(end - begin).count();
     });

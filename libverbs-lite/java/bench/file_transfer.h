@@ -19,7 +19,7 @@ struct FileRun {
   unsigned threads = 0;
   size_t file = 0;
   size_t buffer = 0;
-  unsigned warm = 0;   // buffers that are sent first, without being timed
+  unsigned warm = 0;   // short messages that are sent first, without being timed
   std::string folder;  // of files; empty: from memory
 };
 constexpr unsigned kFileThreadsMax = 64;

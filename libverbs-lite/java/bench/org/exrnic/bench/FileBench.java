@@ -19,11 +19,13 @@ import java.util.concurrent.Future;
 
 /**
  * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON
- * for each size of files and buffers; its time begins behind some buffers that are sent for a
- * start, and ends when the other one has taken all. Begin and end of each buffer are compared.
- * exrnic-file-bench does the same in C++.
+ * for each size of files and buffers. Its time begins behind short messages, with which the VM
+ * compiles what it runs, and ends when the other end has taken all. Begin and end of each buffer are
+ * compared. exrnic-file-bench does the same in C++.
  */
 public final class FileBench {
+  private static final int WARM_BYTES = 2 * Long.BYTES;
+
   private final Options options;
   private final Transport transport;
 
@@ -89,10 +91,13 @@ public final class FileBench {
       throws IOException, InterruptedException, BrokenBarrierException {
     try (Transport.Sender sender = transport.connect(port, bytes);
         FileChannel source = source(thread, file)) {
-      for (long at = -(long) options.warm * bytes; at < file; at += bytes) {
-        if (at == 0) {
-          all.await();
-        }
+      int warmBytes = Math.min(WARM_BYTES, bytes);
+      for (long i = 0; i < options.warm; ++i) {
+        fill(sender.buffer(), null, warmBytes, i);
+        sender.send(warmBytes);
+      }
+      all.await();
+      for (long at = 0; at < file; at += bytes) {
         int part = (int) Math.min(bytes, file - at);
         fill(sender.buffer(), source, part, at);
         sender.send(part);
@@ -121,7 +126,7 @@ public final class FileBench {
   private static void fill(ByteBuffer buffer, FileChannel source, int bytes, long at)
       throws IOException {
     buffer.clear().limit(bytes);
-    while (source != null && at >= 0 && buffer.hasRemaining()) {
+    while (source != null && buffer.hasRemaining()) {
       source.read(buffer);
     }
     buffer.clear();
@@ -141,17 +146,20 @@ public final class FileBench {
       List<Callable<Void>> work = new ArrayList<>();
       for (int i = 0; i < options.threads; ++i) {
         Transport.Receiver receiver = listener.accept();
-        work.add(() -> receiveOne(receiver, -(long) options.warm * bytes, file));
+        work.add(() -> receiveOne(receiver, bytes, file));
       }
       inThreads(work);
     }
   }
 
-  private static Void receiveOne(Transport.Receiver receiver, long begin, long file)
-      throws IOException {
+  private Void receiveOne(Transport.Receiver receiver, int bytes, long file) throws IOException {
     try (receiver) {
-      long at = begin;
-      for (ByteBuffer part = receiver.next(); part != null; part = receiver.next()) {
+      for (long i = 0; i < options.warm; ++i) {
+        check(receiver.next(Math.min(WARM_BYTES, bytes)), i);
+        receiver.done();
+      }
+      long at = 0;
+      for (ByteBuffer part = receiver.next(bytes); part != null; part = receiver.next(bytes)) {
         check(part, at);
         at += part.remaining();
         receiver.done();

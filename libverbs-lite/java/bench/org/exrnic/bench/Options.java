@@ -17,7 +17,7 @@ final class Options {
       + "  --files SIZE,...     before they are scaled (1G,2G,4G,8G)\n"
       + "  --scale 1/N          of each file so much is sent (1/1)\n"
       + "  --buffers SIZE,...   (1M,2M,4M,8M)\n"
-      + "  --warm N             buffers that are sent first, without being timed (8)\n"
+      + "  --warm N             short messages that are sent first, without being timed (500)\n"
       + "  --folder FOLDER      files are read from there, and made first; else from memory";
 
   boolean listens;
@@ -29,7 +29,7 @@ final class Options {
   List<Long> files = sizes("1G,2G,4G,8G");
   long scale = 1;
   List<Long> buffers = sizes("1M,2M,4M,8M");
-  int warm = 8;
+  int warm = 500;
   String folder;
 
   Options(String[] words) {

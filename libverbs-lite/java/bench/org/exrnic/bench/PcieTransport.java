@@ -64,7 +64,7 @@ final class PcieTransport implements Transport {
   private static Receiver receiver(PCIe connection) {
     return new Receiver() {
       @Override
-      public ByteBuffer next() throws IOException {
+      public ByteBuffer next(int bytes) throws IOException {
         return connection.receive();
       }
 

@@ -89,11 +89,11 @@ final class TcpTransport implements Transport {
   private static Receiver receiver(SocketChannel channel, ByteBuffer buffer) {
     return new Receiver() {
       @Override
-      public ByteBuffer next() throws IOException {
-        buffer.clear();
-        int bytes = 0;
-        while (buffer.hasRemaining() && bytes >= 0) {
-          bytes = channel.read(buffer);
+      public ByteBuffer next(int bytes) throws IOException {
+        buffer.clear().limit(bytes);
+        int got = 0;
+        while (buffer.hasRemaining() && got >= 0) {
+          got = channel.read(buffer);
         }
         if (buffer.flip().hasRemaining()) {
           return buffer;

@@ -30,8 +30,8 @@ interface Transport {
 
   /** The end that wants it. */
   interface Receiver extends Closeable {
-    /** What has come, a whole buffer unless the file ends; null: it has ended. */
-    ByteBuffer next() throws IOException;
+    /** What was sent as one, so many bytes or the rest of the file; null: it has ended. */
+    ByteBuffer next(int bytes) throws IOException;
 
     /** The buffer is looked at. */
     void done() throws IOException;
