@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "node.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "dsm_error.h"
+#include "exrnic/cluster.hpp"
+
+namespace exrnic {
+
+namespace {
+
+constexpr std::chrono::milliseconds kDsmWatchPause(1);
+constexpr std::chrono::milliseconds kServePause(100);  // longest sleep between looks at the nodes
+// A queue pair that fails may be its node's end, of which TCP is about to tell.
+constexpr std::chrono::milliseconds kDsmEnd(300);
+
+// Adds the time that it lives.
+class DsmStopwatch {
+ public:
+  explicit DsmStopwatch(double* seconds) : seconds_(seconds), begin_(MeshClock::now()) {}
+  ~DsmStopwatch() {
+    *seconds_ += std::chrono::duration<double>(MeshClock::now() - begin_).count();
+  }
+  DsmStopwatch(const DsmStopwatch&) = delete;
+  DsmStopwatch& operator=(const DsmStopwatch&) = delete;
+
+ private:
+  double* const seconds_;
+  const MeshClock::time_point begin_;
+};
+
+std::string DsmSeconds(std::chrono::milliseconds limit) {
+  char text[32];
+  snprintf(text, sizeof(text), "%g s", static_cast<double>(limit.count()) / 1000);
+  return text;
+}
+
+}  // namespace
+
+class DsmNode::Waiting {
+ public:
+  explicit Waiting(DsmNode* node) : node_(node) { ++node_->waiting_; }
+  ~Waiting() {
+    --node_->waiting_;
+    if (node_->links_ != nullptr && node_->waiting_ == 0) node_->links_->Arm();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  DsmNode* const node_;
+};
+
+DsmNode::DsmNode(const DsmOptions& options)
+    : self_(options.self),
+      nodes_(static_cast<unsigned>(std::max<size_t>(1, options.addresses.size()))),
+      limit_(options.limit),
+      layout_(options.area, nodes_),
+      area_(options.area),
+      pages_(&area_, &layout_, self_, this),
+      manager_(nodes_),
+      heard_(nodes_),
+      arrivals_(nodes_),
+      left_(nodes_) {
+  if (nodes_ == 1) return;
+  const auto deadline = MeshClock::now() + limit_;
+  mesh_ = std::make_unique<Mesh>(options.addresses, self_);
+  mesh_->Meet(deadline);
+  links_ = std::make_unique<DsmLinks>(options.device, mesh_.get(), area_.view(), area_.bytes(),
+                                      deadline);
+  links_->Arm();
+  wake_fd_ = eventfd(0, EFD_CLOEXEC);
+  // Signals are the program's.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Serve(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+DsmNode::~DsmNode() {
+  if (!thread_.joinable()) return;
+  ends_ = true;
+  eventfd_write(wake_fd_, 1);
+  thread_.join();
+  close(wake_fd_);
+}
+
+// ---- Errors
+
+std::string DsmNode::Name(unsigned node) const {
+  return mesh_ == nullptr ? "node " + std::to_string(node) : mesh_->Name(node);
+}
+
+void DsmNode::Fail(const std::string& text) {
+  mutex_.lock();
+  FailLocked(text);
+}
+
+void DsmNode::FailLocked(const std::string& text) {
+  constexpr size_t kTextMost = 900;  // of the mesh, with a name before it
+  fflush(stdout);
+  fprintf(stderr, "jia: node %u: %s\n", self_, text.c_str());
+  for (unsigned node = 0; node < nodes_; ++node) {
+    if (node == self_) continue;
+    const std::string told = text.substr(0, kTextMost);
+    mesh_->Tell(node, {MeshKind::kGaveUp, std::vector<uint8_t>(told.begin(), told.end())});
+  }
+  _exit(1);
+}
+
+void DsmNode::FailPeer(unsigned node, const std::string& what) {
+  throw DsmError(Name(node) + " sent " + what);
+}
+
+template <typename Body>
+auto DsmNode::Do(const char* call, Body&& body) {
+  const Guard guard(mutex_);
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    FailLocked(std::string(call) + ": " + error.what());
+  }
+}
+
+void DsmNode::CheckNumber(const char* name, int value, uint32_t limit) const {
+  if (value >= 0 && static_cast<uint32_t>(value) < limit) return;
+  throw DsmError(std::string(name) + " is " + std::to_string(value) + ": 0 to " +
+                 std::to_string(limit - 1));
+}
+
+// ---- Memory
+
+void* DsmNode::Allocate(const char* call, size_t bytes, size_t block, unsigned first) {
+  return Do(call, [&]() -> void* {
+    const uint32_t before = layout_.pages();
+    const size_t offset = layout_.Allocate(bytes, block, first);
+    pages_.Open(before, layout_.pages() - before);
+    return area_.program() + offset;
+  });
+}
+
+void* DsmNode::AllocateForFirstTouch(const char* call, size_t bytes) {
+  return Do(call,
+            [&]() -> void* { return area_.program() + layout_.AllocateForFirstTouch(bytes); });
+}
+
+bool DsmNode::Fault(void* address, std::optional<bool> write) {
+  if (!area_.Has(address)) return false;
+  Do("access to shared memory", [&] {
+    const DsmStopwatch time(&statistics_.faults);
+    const auto offset = static_cast<size_t>(static_cast<uint8_t*>(address) - area_.program());
+    const auto page = static_cast<uint32_t>(offset / kDsmPage);
+    if (page >= layout_.pages()) {
+      throw DsmError("byte " + std::to_string(offset) + " of the area: " +
+                     std::to_string(layout_.pages() * kDsmPage) + " bytes are allocated");
+    }
+    FindHome(page);
+    pages_.Fault(page, write.value_or(pages_.IsThere(page)));
+  });
+  return true;
+}
+
+void DsmNode::FindHome(uint32_t page) {
+  if (layout_.HasHome(page)) return;
+  const unsigned keeper = layout_.Keeper(page);
+  if (keeper == self_) {
+    layout_.SetHome(page, self_);
+    return pages_.Open(page, 1);
+  }
+  DsmMessage claim;
+  claim.kind = DsmKind::kClaim;
+  claim.number = page;
+  links_->Send(keeper, claim);
+  AwaitThat([&] { return layout_.HasHome(page); },
+            [&] { return Name(keeper) + " did not say who is the home of a page"; });
+}
+
+void DsmNode::Pull(unsigned node, uint64_t offset, uint32_t bytes) {
+  links_->Pull(node, offset, bytes);
+}
+
+void DsmNode::Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset) {
+  links_->Push(node, runs, offset);
+}
+
+void DsmNode::AwaitPages() {
+  const auto deadline = MeshClock::now() + limit_;
+  links_->AwaitPages([&] {
+    Watch();
+    if (MeshClock::now() > deadline)
+      throw DsmError("pages did not come or go within " + DsmSeconds(limit_));
+    sched_yield();
+  });
+}
+
+void DsmNode::Share(unsigned home, const std::vector<uint32_t>& pages) {
+  SendPages(DsmKind::kShare, home, pages);
+}
+
+// ---- Synchronisation
+
+DsmClock DsmNode::Known() const { return heard_; }
+
+void DsmNode::SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages) {
+  const std::vector<DsmRange> ranges = DsmRangesOf(pages);
+  for (size_t at = 0; at < ranges.size(); at += kDsmRangesMost) {
+    DsmMessage message;
+    message.kind = kind;
+    const auto begin = ranges.begin() + static_cast<ptrdiff_t>(at);
+    const size_t count = std::min<size_t>(kDsmRangesMost, ranges.size() - at);
+    message.ranges.assign(begin, begin + static_cast<ptrdiff_t>(count));
+    if (kind != DsmKind::kNotice) {
+      links_->Send(node, message);
+      continue;
+    }
+    for (unsigned other = 0; other < nodes_; ++other)
+      if (other != self_) links_->Send(other, message);
+    ++heard_[self_];
+  }
+}
+
+void DsmNode::ReleaseAll() {
+  const DsmStopwatch time(&statistics_.diffs);
+  const std::vector<uint32_t> written = pages_.Release();
+  if (!written.empty()) SendPages(DsmKind::kNotice, self_, written);
+}
+
+void DsmNode::AcquireAll(const DsmClock& clock) {
+  const auto late_of = [&] {
+    for (unsigned node = 0; node < nodes_; ++node)
+      if (heard_[node] < clock[node]) return std::optional<unsigned>(node);
+    return std::optional<unsigned>();
+  };
+  AwaitThat([&] { return !late_of(); },
+            [&] { return Name(*late_of()) + " did not tell what it has written"; });
+  pages_.Acquire();
+}
+
+template <typename Condition, typename Late>
+void DsmNode::AwaitThat(Condition&& condition, Late&& late) {
+  if (condition()) return;
+  const Waiting waiting(this);
+  const auto deadline = MeshClock::now() + limit_;
+  while (!condition()) {
+    Progress();
+    if (!condition() && MeshClock::now() > deadline)
+      throw DsmError(late() + " within " + DsmSeconds(limit_) + " (JIA_LIMIT)");
+  }
+}
+
+void DsmNode::Grant(uint32_t lock, unsigned node) {
+  if (node == self_) {
+    granted_ = manager_.ClockOfLock(lock);
+    return;
+  }
+  DsmMessage grant;
+  grant.kind = DsmKind::kGrant;
+  grant.number = lock;
+  grant.clock = manager_.ClockOfLock(lock);
+  links_->Send(node, grant);
+}
+
+void DsmNode::Lock(int lock) {
+  Do("jia_lock", [&] {
+    const DsmStopwatch time(&statistics_.locks);
+    CheckNumber("lock", lock, kDsmLocks);
+    if (held_.count(lock) != 0)
+      throw DsmError("lock is " + std::to_string(lock) + ": this node holds it already");
+    const auto number = static_cast<uint32_t>(lock);
+    const unsigned manager = number % nodes_;
+    wanted_lock_ = number;
+    granted_.reset();
+    if (manager != self_) {
+      DsmMessage acquire;
+      acquire.kind = DsmKind::kAcquire;
+      acquire.number = number;
+      links_->Send(manager, acquire);
+    } else if (manager_.Acquire(number, self_)) {
+      Grant(number, self_);
+    }
+    AwaitThat([&] { return granted_.has_value(); },
+              [&] {
+                const std::string text = "lock " + std::to_string(lock) + ", of which ";
+                const auto holder = manager_.Holder(number);
+                if (manager == self_ && holder)
+                  return text + Name(*holder) + " is the holder, was not released";
+                return text + Name(manager) + " is the manager, was not granted";
+              });
+    wanted_lock_.reset();
+    held_.insert(lock);
+    AcquireAll(*granted_);
+  });
+}
+
+void DsmNode::Unlock(int lock) {
+  Do("jia_unlock", [&] {
+    CheckNumber("lock", lock, kDsmLocks);
+    if (held_.erase(lock) == 0)
+      throw DsmError("lock is " + std::to_string(lock) + ": this node does not hold it");
+    ReleaseAll();
+    DsmMessage release;
+    release.kind = DsmKind::kRelease;
+    release.number = static_cast<uint32_t>(lock);
+    release.clock = Known();
+    const unsigned manager = release.number % nodes_;
+    if (manager != self_) return links_->Send(manager, release);
+    const auto next = manager_.Release(release.number, self_, release.clock);
+    if (next) Grant(release.number, *next);
+  });
+}
+
+void DsmNode::SetAt(unsigned manager, uint32_t condition, const DsmClock& clock) {
+  DsmMessage message;
+  message.number = condition;
+  if (manager != self_) {
+    message.kind = DsmKind::kSet;
+    message.clock = clock;
+    return links_->Send(manager, message);
+  }
+  message.kind = DsmKind::kIsSet;
+  for (const unsigned node : manager_.Set(condition, clock)) {
+    message.clock = manager_.ClockOfCondition(condition);
+    if (node == self_) {
+      granted_ = message.clock;
+    } else {
+      links_->Send(node, message);
+    }
+  }
+}
+
+void DsmNode::Set(int condition) {
+  Do("jia_setcv", [&] {
+    CheckNumber("condition", condition, kDsmConditions);
+    ReleaseAll();
+    const auto number = static_cast<uint32_t>(condition);
+    SetAt(number % nodes_, number, Known());
+  });
+}
+
+void DsmNode::Reset(int condition) {
+  Do("jia_resetcv", [&] {
+    CheckNumber("condition", condition, kDsmConditions);
+    DsmMessage reset;
+    reset.kind = DsmKind::kReset;
+    reset.number = static_cast<uint32_t>(condition);
+    const unsigned manager = reset.number % nodes_;
+    if (manager != self_) return links_->Send(manager, reset);
+    manager_.Reset(reset.number);
+  });
+}
+
+void DsmNode::Await(int condition) {
+  Do("jia_waitcv", [&] {
+    const DsmStopwatch time(&statistics_.locks);
+    CheckNumber("condition", condition, kDsmConditions);
+    const auto number = static_cast<uint32_t>(condition);
+    const unsigned manager = number % nodes_;
+    wanted_condition_ = number;
+    granted_.reset();
+    if (manager != self_) {
+      DsmMessage wait;
+      wait.kind = DsmKind::kAwait;
+      wait.number = number;
+      links_->Send(manager, wait);
+    } else if (manager_.Await(number, self_)) {
+      granted_ = manager_.ClockOfCondition(number);
+    }
+    AwaitThat([&] { return granted_.has_value(); },
+              [&] {
+                return "condition variable " + std::to_string(condition) + ", of which " +
+                       Name(manager) + " is the manager, was not set";
+              });
+    wanted_condition_.reset();
+    AcquireAll(*granted_);
+  });
+}
+
+// ---- Meetings of all nodes
+
+bool DsmNode::AllHaveArrived() const {
+  for (unsigned node = 0; node < nodes_; ++node)
+    if (node != self_ && arrivals_[node].empty()) return false;
+  return true;
+}
+
+std::string DsmNode::Missing() const {
+  std::vector<unsigned> missing;
+  for (unsigned node = 0; node < nodes_; ++node)
+    if (node != self_ && arrivals_[node].empty()) missing.push_back(node);
+  return mesh_->Names(missing) + " did not come";
+}
+
+void DsmNode::CheckArrivals(DsmMeeting meeting) {
+  for (unsigned node = 0; node < nodes_; ++node) {
+    if (node == self_) continue;
+    const Arrival arrival = arrivals_[node].front();
+    arrivals_[node].pop_front();
+    if (arrival.meeting != meeting) {
+      throw DsmError(Name(node) + " has come to " +
+                     NameOfDsmMeeting(static_cast<uint32_t>(arrival.meeting)) + " instead");
+    }
+    if (arrival.digest != layout_.digest())
+      throw DsmError(Name(node) + " has allocated otherwise than this node");
+  }
+}
+
+void DsmNode::Meet(DsmMeeting meeting) {
+  Do(NameOfDsmMeeting(static_cast<uint32_t>(meeting)), [&] {
+    if (!held_.empty() && meeting == DsmMeeting::kExit)
+      throw DsmError("lock " + std::to_string(*held_.begin()) + " is held by this node");
+    if (links_ == nullptr) return;
+    if (meeting == DsmMeeting::kBarrier) ReleaseAll();
+    const DsmStopwatch time(&statistics_.barrier);
+    exiting_ = meeting == DsmMeeting::kExit;
+    DsmMessage arrive;
+    arrive.kind = DsmKind::kArrive;
+    arrive.number = meetings_ + 1;
+    arrive.what = static_cast<uint32_t>(meeting);
+    arrive.value = layout_.digest();
+    for (unsigned node = 0; node < nodes_; ++node)
+      if (node != self_) links_->Send(node, arrive);
+    AwaitThat([&] { return AllHaveArrived(); }, [&] { return Missing(); });
+    ++meetings_;
+    CheckArrivals(meeting);
+    // All notices of a node have come before its arrival.
+    if (meeting == DsmMeeting::kBarrier) pages_.Acquire();
+    if (!exiting_) return;
+    AwaitThat([&] { return links_->AllSent(); },
+              [] { return std::string("other nodes did not take the last message"); });
+    for (unsigned node = 0; node < nodes_; ++node)
+      if (node != self_) mesh_->Tell(node, {MeshKind::kBye, {}});
+  });
+}
+
+jia_stat DsmNode::Statistics() {
+  const Guard guard(mutex_);
+  jia_stat now = statistics_;
+  const DsmPageCounts& counts = pages_.counts();
+  now.read_faults = counts.read_faults;
+  now.write_faults = counts.write_faults;
+  now.pages_fetched = counts.pulled;
+  now.pages_pushed = counts.pushed;
+  now.bytes_pushed = counts.pushed_bytes;
+  return now;
+}
+
+// ---- What comes from other nodes
+
+void DsmNode::Serve() {
+  while (!ends_) {
+    pollfd fds[] = {{links_->fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    const int ready = poll(fds, 2, static_cast<int>(kServePause.count()));
+    if (ends_) return;
+    try {
+      if (ready > 0 && fds[0].revents != 0) links_->TakeEvent();
+    } catch (const std::exception& error) {
+      Fail(error.what());
+    }
+    // Who waits takes the messages, and arms when it has done so.
+    if (waiting_ > 0) continue;
+    Do("shared memory", [&] {
+      Progress();
+      links_->Arm();
+    });
+  }
+}
+
+void DsmNode::Progress() {
+  if (links_ == nullptr) return;
+  unsigned node;
+  DsmMessage message;
+  const auto pages = static_cast<uint32_t>(area_.bytes() / kDsmPage);
+  while (links_->Take(pages, &node, &message)) Hear(node, message);
+  Watch();
+}
+
+void DsmNode::Watch() {
+  const auto now = MeshClock::now();
+  if (now < next_watch_) return;
+  next_watch_ = now + kDsmWatchPause;
+  mesh_->Watch(
+      [this](unsigned node, const MeshMessage& message) {
+        if (message.kind == MeshKind::kBye) left_[node] = true;
+        if (message.kind != MeshKind::kGaveUp) return;
+        const std::string text(message.body.begin(), message.body.end());
+        throw DsmError(Name(node) + " has given up: " + text);
+      },
+      [this](unsigned node) {
+        if (left_[node] && exiting_) return;
+        throw DsmError(Name(node) + " has died, or ended without jia_exit");
+      });
+  for (const DsmLinks::Failure& failure : links_->failures()) {
+    if (left_[failure.node] || now < failure.since + kDsmEnd) continue;
+    throw DsmError(Name(failure.node) + " does not answer: " + failure.why);
+  }
+}
+
+void DsmNode::HearArrival(unsigned node, const DsmMessage& message) {
+  std::deque<Arrival>* const queue = &arrivals_[node];
+  const auto due = meetings_ + 1 + static_cast<uint32_t>(queue->size());
+  if (message.number != due || queue->size() >= 2) {
+    FailPeer(node, "its arrival at meeting " + std::to_string(message.number) + ": that at " +
+                       std::to_string(due) + " is due");
+  }
+  queue->push_back({static_cast<DsmMeeting>(message.what), message.value});
+}
+
+void DsmNode::Hear(unsigned node, const DsmMessage& message) {
+  const uint32_t number = message.number;
+  const unsigned manager = number % nodes_;  // of a lock, a condition variable, a page
+  const auto expect = [&](bool right, const std::string& what) {
+    if (!right) FailPeer(node, what + " " + std::to_string(number));
+  };
+  switch (message.kind) {
+    case DsmKind::kNotice:
+      pages_.HearNotice(message.ranges, node);
+      ++heard_[node];
+      return;
+    case DsmKind::kArrive:
+      return HearArrival(node, message);
+    case DsmKind::kAcquire:
+      expect(manager == self_, "a wish for a lock that is not managed here, lock");
+      if (manager_.Acquire(number, node)) Grant(number, node);
+      return;
+    case DsmKind::kRelease: {
+      expect(manager == self_, "a lock that is not managed here, lock");
+      const auto next = manager_.Release(number, node, message.clock);
+      if (next) Grant(number, *next);
+      return;
+    }
+    case DsmKind::kGrant:
+      expect(manager == node && wanted_lock_ == number && !granted_,
+             "a lock that was not asked for, lock");
+      granted_ = message.clock;
+      return;
+    case DsmKind::kSet:
+      expect(manager == self_, "a condition that is not managed here, condition");
+      return SetAt(self_, number, message.clock);
+    case DsmKind::kReset:
+      expect(manager == self_, "a condition that is not managed here, condition");
+      return manager_.Reset(number);
+    case DsmKind::kAwait: {
+      expect(manager == self_, "a condition that is not managed here, condition");
+      if (!manager_.Await(number, node)) return;
+      DsmMessage is_set;
+      is_set.kind = DsmKind::kIsSet;
+      is_set.number = number;
+      is_set.clock = manager_.ClockOfCondition(number);
+      return links_->Send(node, is_set);
+    }
+    case DsmKind::kIsSet:
+      expect(manager == node && wanted_condition_ == number && !granted_,
+             "a condition that was not asked for, condition");
+      granted_ = message.clock;
+      return;
+    case DsmKind::kShare: {
+      const std::vector<uint32_t> tracked = pages_.Track(message.ranges);
+      if (!tracked.empty()) SendPages(DsmKind::kTracked, node, tracked);
+      return;
+    }
+    case DsmKind::kTracked:
+      return pages_.HearTracked(message.ranges, node);
+    case DsmKind::kClaim: {
+      expect(manager == self_, "a claim of a page that is not kept here, page");
+      if (!layout_.HasHome(number)) layout_.SetHome(number, node);
+      DsmMessage home;
+      home.kind = DsmKind::kHome;
+      home.number = number;
+      home.value = layout_.Home(number);
+      return links_->Send(node, home);
+    }
+    case DsmKind::kHome:
+      expect(manager == node && !layout_.HasHome(number), "the home, unasked, of page");
+      layout_.SetHome(number, static_cast<unsigned>(message.value));
+      if (message.value == self_) pages_.Open(number, 1);
+      return;
+  }
+}
+
+}  // namespace exrnic

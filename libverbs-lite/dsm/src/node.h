@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A node of shared memory: what the calls of exrnic/jia.h do. One of a process, as the area has one
+// address. The program's thread calls; a thread of the library answers other nodes while the program
+// computes. Both do so under one lock. The program's thread, when it waits, takes messages itself.
+//
+// What goes wrong ends the process, with one line that names who or what it was; the other nodes
+// are told, and end with that. A fault has no other way to say that it failed.
+#ifndef EXRNIC_DSM_NODE_H
+#define EXRNIC_DSM_NODE_H
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "area.h"
+#include "exrnic/jia.h"
+#include "layout.h"
+#include "links.h"
+#include "lock_manager.h"
+#include "pages.h"
+
+namespace exrnic {
+
+struct DsmOptions {
+  std::vector<std::string> addresses;  // of all nodes; of a single one it is not used
+  unsigned self = 0;
+  size_t area = size_t{64} << 20;  // bytes
+  std::chrono::milliseconds limit{60000};
+  std::string device;  // "": as vl_open_rnic(NULL)
+};
+
+class DsmNode : private DsmHomes {
+ public:
+  // Throws, while there is nobody else to be told.
+  explicit DsmNode(const DsmOptions& options);
+  ~DsmNode() override;
+
+  unsigned self() const { return self_; }
+  unsigned nodes() const { return nodes_; }
+
+  // All of these end the process when something is wrong. call: its name, for errors.
+  void* Allocate(const char* call, size_t bytes, size_t block, unsigned first);
+  void* AllocateForFirstTouch(const char* call, size_t bytes);
+  void Lock(int lock);
+  void Unlock(int lock);
+  void Meet(DsmMeeting meeting);  // kExit: nothing else is called behind it
+  void Set(int condition);
+  void Reset(int condition);
+  void Await(int condition);
+  jia_stat Statistics();
+
+  // False: the address is not of the area.
+  bool Fault(void* address, std::optional<bool> write);
+  [[noreturn]] void Fail(const std::string& text);
+  [[noreturn]] void FailLocked(const std::string& text);
+
+ private:
+  using Guard = std::lock_guard<std::mutex>;
+  class Waiting;  // while it lives, the program's thread takes the messages
+
+  void Pull(unsigned node, uint64_t offset, uint32_t bytes) override;
+  void Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset) override;
+  void AwaitPages() override;
+  void Share(unsigned home, const std::vector<uint32_t>& pages) override;
+
+  // What `body` throws ends the process.
+  template <typename Body>
+  auto Do(const char* call, Body&& body);
+  void CheckNumber(const char* name, int value, uint32_t limit) const;
+  std::string Name(unsigned node) const;
+
+  void Serve();
+  void Progress();  // takes messages, looks after other nodes
+  void Watch();
+  void Hear(unsigned node, const DsmMessage& message);
+  void HearArrival(unsigned node, const DsmMessage& message);
+  // Until it is so, `limit` at most; late() says what was waited for.
+  template <typename Condition, typename Late>
+  void AwaitThat(Condition&& condition, Late&& late);
+
+  void FindHome(uint32_t page);
+  void ReleaseAll();  // diffs and notices
+  void AcquireAll(const DsmClock& clock);
+  DsmClock Known() const;
+  void SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages);
+  void SetAt(unsigned node, uint32_t condition, const DsmClock& clock);
+  bool AllHaveArrived() const;
+  void CheckArrivals(DsmMeeting meeting);
+  std::string Missing() const;
+  void Grant(uint32_t lock, unsigned node);
+  // Of a peer that says what it may not.
+  [[noreturn]] void FailPeer(unsigned node, const std::string& what);
+
+  const unsigned self_;
+  const unsigned nodes_;
+  const std::chrono::milliseconds limit_;
+  std::mutex mutex_;
+  DsmLayout layout_;
+  DsmArea area_;
+  std::unique_ptr<Mesh> mesh_;       // these two are null if it is the only node
+  std::unique_ptr<DsmLinks> links_;
+  DsmPages pages_;
+  DsmLockManager manager_;
+
+  DsmClock heard_;  // notices of each node; of this one: that it has sent
+  struct Arrival {
+    DsmMeeting meeting = DsmMeeting::kBarrier;
+    uint64_t digest = 0;
+  };
+  std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and behind it
+  uint32_t meetings_ = 0;                      // that have been
+  std::set<int> held_;
+  std::optional<uint32_t> wanted_lock_, wanted_condition_;
+  std::optional<DsmClock> granted_;  // what was wanted has come
+  std::vector<bool> left_;
+  bool exiting_ = false;
+  jia_stat statistics_ = {};
+  MeshClock::time_point next_watch_{};
+
+  std::atomic<int> waiting_{0};
+  std::atomic<bool> ends_{false};
+  int wake_fd_ = -1;  // for the end of the thread
+  std::thread thread_;
+};
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_DSM_NODE_H
