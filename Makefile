@@ -19,7 +19,7 @@ ENV := . build/deps/env.sh;
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-collective libverbs-lite/exrnic-fetch libverbs-lite/exrnic-tickets libverbs-lite/exrnic-bench libverbs-lite/exrnic-clock \
   libverbs-lite/sisci-guest-test libverbs-lite/scibench libverbs-lite/scipp libverbs-lite/dma_bench libverbs-lite/intr_bench \
-  libverbs-lite/exrnic-cluster libverbs-lite/exrnic-pm \
+  libverbs-lite/exrnic-cluster libverbs-lite/exrnic-pm libverbs-lite/exrnic-dsm \
   kmod/test/exrnic-kmod-test tests/guest/exrnic-tcp tests/guest/exrnic-forge tests/guest/exrnic-ntb-forge tools/exrnicctl/exrnicctl)
 
 # faulty.bin fails as tests want it to.

@@ -183,6 +183,7 @@ void DsmNode::FindHome(uint32_t page) {
   DsmMessage claim;
   claim.kind = DsmKind::kClaim;
   claim.number = page;
+  wanted_page_ = page;
   links_->Send(keeper, claim);
   AwaitThat([&] { return layout_.HasHome(page); },
             [&] { return Name(keeper) + " did not say who is the home of a page"; });
@@ -583,7 +584,8 @@ void DsmNode::Hear(unsigned node, const DsmMessage& message) {
       return links_->Send(node, home);
     }
     case DsmKind::kHome:
-      expect(manager == node && !layout_.HasHome(number), "the home, unasked, of page");
+      expect(wanted_page_ == number && manager == node, "the home, unasked, of page");
+      wanted_page_.reset();
       layout_.SetHome(number, static_cast<unsigned>(message.value));
       if (message.value == self_) pages_.Open(number, 1);
       return;

@@ -117,7 +117,7 @@ class DsmNode : private DsmHomes {
   std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and behind it
   uint32_t meetings_ = 0;                      // that have been
   std::set<int> held_;
-  std::optional<uint32_t> wanted_lock_, wanted_condition_;
+  std::optional<uint32_t> wanted_lock_, wanted_condition_, wanted_page_;
   std::optional<DsmClock> granted_;  // what was wanted has come
   std::vector<bool> left_;
   bool exiting_ = false;
