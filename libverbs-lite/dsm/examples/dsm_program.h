@@ -65,7 +65,7 @@ struct DsmProgram {
 };
 
 extern const DsmProgram kLaplaceProgram, kSorProgram, kLuProgram, kMatrixProgram, kSortProgram,
-    kTspProgram;
+    kTspProgram, kBarrierProgram;
 
 }  // namespace exrnic
 

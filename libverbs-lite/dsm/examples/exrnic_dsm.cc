@@ -18,7 +18,8 @@ using exrnic::DsmSizes;
 
 const DsmProgram* const kDsmPrograms[] = {&exrnic::kLaplaceProgram, &exrnic::kSorProgram,
                                           &exrnic::kLuProgram,      &exrnic::kMatrixProgram,
-                                          &exrnic::kSortProgram,    &exrnic::kTspProgram};
+                                          &exrnic::kSortProgram,    &exrnic::kTspProgram,
+                                          &exrnic::kBarrierProgram};
 
 struct DsmArguments {
   int node = 0;
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
   for (const DsmProgram* const program : kDsmPrograms) {
     CLI::App* const command = app.add_subcommand(program->name, program->what);
     command->add_option("--size", sizes.size, "Of the problem (" + std::to_string(program->usual.size) + ")")
-        ->check(CLI::Range(2u, 1u << 24));
+        ->check(CLI::Range(1u, 1u << 24));
     command->add_option("--iterations", sizes.iterations,
                         "(" + std::to_string(program->usual.iterations) + ")")
         ->check(CLI::Range(1u, 1000000u));

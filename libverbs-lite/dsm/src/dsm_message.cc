@@ -94,7 +94,7 @@ std::string ReadDsmMessage(const uint8_t* bytes, size_t length, unsigned nodes, 
   if (head.kind == DsmKind::kHome && head.value >= nodes) return Beyond("home", head.value, nodes);
   if (head.kind == DsmKind::kArrive && head.what > static_cast<uint32_t>(DsmMeeting::kExit))
     return Beyond("meeting", head.what, static_cast<uint32_t>(DsmMeeting::kExit) + 1);
-  *message = {head.kind, head.number, head.what, head.value, {}, {}};
+  *message = {head.kind, head.number, head.what, head.value, {}, {}, false};
   if (HasClock(head.kind)) {
     if (head.count != nodes) return "a clock of " + std::to_string(head.count) + " nodes";
     message->clock.resize(head.count);

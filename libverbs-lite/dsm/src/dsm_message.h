@@ -50,6 +50,9 @@ struct DsmMessage {
   uint64_t value = 0;
   std::vector<DsmRange> ranges;
   DsmClock clock;
+  // The receiver's program may compute for long: its other thread is to wake. What a node waits for
+  // it takes itself.
+  bool wakes = false;
 };
 
 std::vector<uint8_t> WriteDsmMessage(const DsmMessage& message);

@@ -12,7 +12,8 @@ namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kReceives = 64;
+constexpr uint32_t kReceivesOfNode = 4;
+constexpr uint32_t kReceivesLeast = 64;
 constexpr uint32_t kSends = 64;
 constexpr uint32_t kPageWork = 128;  // of a node, under way
 constexpr uint32_t kPageList = 32;   // posted together
@@ -29,23 +30,27 @@ uint64_t DsmWorkId(unsigned node, uint32_t what) { return uint64_t{node} << 32 |
 
 DsmLinks::DsmLinks(const std::string& device, Mesh* mesh, void* view, size_t bytes,
                    MeshClock::time_point deadline)
-    : mesh_(mesh), view_(static_cast<uint8_t*>(view)), bytes_(bytes), rnic_(vl::OpenRnic(device)) {
+    : mesh_(mesh),
+      receive_places_(std::max(kReceivesLeast, kReceivesOfNode * mesh->nodes())),
+      view_(static_cast<uint8_t*>(view)),
+      bytes_(bytes),
+      rnic_(vl::OpenRnic(device)) {
   pd_ = vl::AllocatePd(rnic_.get());
   channel_ = vl::CreateCompChannel(rnic_.get());
   vl_cq_init_attr queue = {};
-  queue.entries = kReceives + kSends;
+  queue.entries = receive_places_ + kSends;
   queue.channel = channel_.get();
   message_queue_ = vl::CreateCq(rnic_.get(), queue);
   page_queue_ = vl::CreateCq(rnic_.get(), kPageWork * (mesh->nodes() - 1));
-  receives_ = vl::CreateSrq(pd_.get(), kReceives, 1);
-  message_memory_.resize(size_t{kReceives + kSends} * kDsmMessageBytes);
+  receives_ = vl::CreateSrq(pd_.get(), receive_places_, 1);
+  message_memory_.resize(size_t{receive_places_ + kSends} * kDsmMessageBytes);
   message_region_ = vl::AllocateMr(pd_.get(), message_memory_.data(), message_memory_.size(),
                                    VL_ACCESS_LOCAL_WRITE);
   area_ = vl::AllocateMr(pd_.get(), view, bytes,
                          VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ);
   MakePeers(mesh->self(), mesh->nodes());
-  for (uint32_t place = 0; place < kReceives; ++place) PostReceive(place);
-  for (uint32_t place = 0; place < kSends; ++place) free_sends_.push_back(kReceives + place);
+  for (uint32_t place = 0; place < receive_places_; ++place) PostReceive(place);
+  for (uint32_t place = 0; place < kSends; ++place) free_sends_.push_back(receive_places_ + place);
 
   const uint32_t node_id = vl::QueryRnic(rnic_.get()).node_id;
   const auto infos = mesh->Exchange(
@@ -111,7 +116,7 @@ void DsmLinks::PostReceive(uint32_t place) {
 }
 
 void DsmLinks::Send(unsigned node, const DsmMessage& message) {
-  outbox_.push_back({node, WriteDsmMessage(message)});
+  outbox_.push_back({node, WriteDsmMessage(message), message.wakes});
   PostOutbox();
 }
 
@@ -128,7 +133,8 @@ void DsmLinks::PostOutbox() {
     wr.sg_list = &sge;
     wr.num_sge = 1;
     wr.opcode = VL_OP_SEND;
-    wr.flags = VL_SEND_SIGNALED | (length <= kInlineRun ? VL_SEND_INLINE : 0);
+    wr.flags = VL_SEND_SIGNALED | (length <= kInlineRun ? VL_SEND_INLINE : 0) |
+               (next.wakes ? VL_SEND_SOLICITED : 0);
     if (vl_post_sq(peers_[next.node]->messages.get(), &wr, nullptr) != 0) {
       Fail(next.node, std::string("vl_post_sq: ") + vl_error_text());
       continue;
@@ -161,7 +167,7 @@ bool DsmLinks::Take(uint32_t pages, unsigned* node, DsmMessage* message) {
       PostOutbox();
       return false;
     }
-    if (static_cast<uint32_t>(wc.wr_id) >= kReceives) {
+    if (static_cast<uint32_t>(wc.wr_id) >= receive_places_) {
       TakeSent(wc);
       continue;
     }
@@ -262,7 +268,7 @@ void DsmLinks::Fail(unsigned node, const std::string& why) {
 // ---- Sleep
 
 // One that cannot be armed is gone: who polls it next hears why.
-void DsmLinks::Arm() { vl_req_notify_cq(message_queue_.get(), 0); }
+void DsmLinks::Arm() { vl_req_notify_cq(message_queue_.get(), 1); }
 
 void DsmLinks::TakeEvent() {
   vl_cq* fired = nullptr;

@@ -49,7 +49,7 @@ class DsmLinks {
   };
   const std::vector<Failure>& failures() const { return failures_; }
 
-  // For who sleeps: armed, the file descriptor becomes readable at the next completion of messages.
+  // For who sleeps: armed, the file descriptor becomes readable at the next message that wakes.
   void Arm();
   int fd() const { return vl_comp_channel_fd(channel_.get()); }
   void TakeEvent();  // behind that
@@ -76,6 +76,7 @@ class DsmLinks {
   Peer* PeerOf(const vl_wc& wc);
 
   Mesh* const mesh_;
+  const uint32_t receive_places_;
   uint8_t* const view_;
   const size_t bytes_;
   vl::Owned<vl_rnic> rnic_;
@@ -91,6 +92,7 @@ class DsmLinks {
   struct Waiting {
     unsigned node;
     std::vector<uint8_t> bytes;
+    bool wakes;
   };
   std::deque<Waiting> outbox_;
   std::vector<Failure> failures_;

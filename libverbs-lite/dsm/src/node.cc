@@ -182,6 +182,7 @@ void DsmNode::FindHome(uint32_t page) {
   }
   DsmMessage claim;
   claim.kind = DsmKind::kClaim;
+  claim.wakes = true;
   claim.number = page;
   wanted_page_ = page;
   links_->Send(keeper, claim);
@@ -208,18 +209,20 @@ void DsmNode::AwaitPages() {
 }
 
 void DsmNode::Share(unsigned home, const std::vector<uint32_t>& pages) {
-  SendPages(DsmKind::kShare, home, pages);
+  SendPages(DsmKind::kShare, home, pages, true);
 }
 
 // ---- Synchronisation
 
 DsmClock DsmNode::Known() const { return heard_; }
 
-void DsmNode::SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages) {
+void DsmNode::SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages,
+                        bool wakes) {
   const std::vector<DsmRange> ranges = DsmRangesOf(pages);
   for (size_t at = 0; at < ranges.size(); at += kDsmRangesMost) {
     DsmMessage message;
     message.kind = kind;
+    message.wakes = wakes || ranges.size() > kDsmRangesMost;
     const auto begin = ranges.begin() + static_cast<ptrdiff_t>(at);
     const size_t count = std::min<size_t>(kDsmRangesMost, ranges.size() - at);
     message.ranges.assign(begin, begin + static_cast<ptrdiff_t>(count));
@@ -233,10 +236,10 @@ void DsmNode::SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>
   }
 }
 
-void DsmNode::ReleaseAll() {
+void DsmNode::ReleaseAll(bool wakes) {
   const DsmStopwatch time(&statistics_.diffs);
   const std::vector<uint32_t> written = pages_.Release();
-  if (!written.empty()) SendPages(DsmKind::kNotice, self_, written);
+  if (!written.empty()) SendPages(DsmKind::kNotice, self_, written, wakes);
 }
 
 void DsmNode::AcquireAll(const DsmClock& clock) {
@@ -287,6 +290,7 @@ void DsmNode::Lock(int lock) {
     if (manager != self_) {
       DsmMessage acquire;
       acquire.kind = DsmKind::kAcquire;
+      acquire.wakes = true;
       acquire.number = number;
       links_->Send(manager, acquire);
     } else if (manager_.Acquire(number, self_)) {
@@ -311,9 +315,10 @@ void DsmNode::Unlock(int lock) {
     CheckNumber("lock", lock, kDsmLocks);
     if (held_.erase(lock) == 0)
       throw DsmError("lock is " + std::to_string(lock) + ": this node does not hold it");
-    ReleaseAll();
+    ReleaseAll(true);
     DsmMessage release;
     release.kind = DsmKind::kRelease;
+    release.wakes = true;
     release.number = static_cast<uint32_t>(lock);
     release.clock = Known();
     const unsigned manager = release.number % nodes_;
@@ -328,6 +333,7 @@ void DsmNode::SetAt(unsigned manager, uint32_t condition, const DsmClock& clock)
   message.number = condition;
   if (manager != self_) {
     message.kind = DsmKind::kSet;
+    message.wakes = true;
     message.clock = clock;
     return links_->Send(manager, message);
   }
@@ -345,7 +351,7 @@ void DsmNode::SetAt(unsigned manager, uint32_t condition, const DsmClock& clock)
 void DsmNode::Set(int condition) {
   Do("jia_setcv", [&] {
     CheckNumber("condition", condition, kDsmConditions);
-    ReleaseAll();
+    ReleaseAll(true);
     const auto number = static_cast<uint32_t>(condition);
     SetAt(number % nodes_, number, Known());
   });
@@ -356,6 +362,7 @@ void DsmNode::Reset(int condition) {
     CheckNumber("condition", condition, kDsmConditions);
     DsmMessage reset;
     reset.kind = DsmKind::kReset;
+    reset.wakes = true;
     reset.number = static_cast<uint32_t>(condition);
     const unsigned manager = reset.number % nodes_;
     if (manager != self_) return links_->Send(manager, reset);
@@ -374,6 +381,7 @@ void DsmNode::Await(int condition) {
     if (manager != self_) {
       DsmMessage wait;
       wait.kind = DsmKind::kAwait;
+      wait.wakes = true;
       wait.number = number;
       links_->Send(manager, wait);
     } else if (manager_.Await(number, self_)) {
@@ -423,7 +431,7 @@ void DsmNode::Meet(DsmMeeting meeting) {
     if (!held_.empty() && meeting == DsmMeeting::kExit)
       throw DsmError("lock " + std::to_string(*held_.begin()) + " is held by this node");
     if (links_ == nullptr) return;
-    if (meeting == DsmMeeting::kBarrier) ReleaseAll();
+    if (meeting == DsmMeeting::kBarrier) ReleaseAll(false);
     const DsmStopwatch time(&statistics_.barrier);
     exiting_ = meeting == DsmMeeting::kExit;
     DsmMessage arrive;
@@ -569,7 +577,7 @@ void DsmNode::Hear(unsigned node, const DsmMessage& message) {
       return;
     case DsmKind::kShare: {
       const std::vector<uint32_t> tracked = pages_.Track(message.ranges);
-      if (!tracked.empty()) SendPages(DsmKind::kTracked, node, tracked);
+      if (!tracked.empty()) SendPages(DsmKind::kTracked, node, tracked, false);
       return;
     }
     case DsmKind::kTracked:

@@ -86,10 +86,11 @@ class DsmNode : private DsmHomes {
   void AwaitThat(Condition&& condition, Late&& late);
 
   void FindHome(uint32_t page);
-  void ReleaseAll();  // diffs and notices
+  void ReleaseAll(bool wakes);  // diffs, then notices
   void AcquireAll(const DsmClock& clock);
   DsmClock Known() const;
-  void SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages);
+  // wakes: as of a message; what takes several messages does.
+  void SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages, bool wakes);
   void SetAt(unsigned node, uint32_t condition, const DsmClock& clock);
   bool AllHaveArrived() const;
   void CheckArrivals(DsmMeeting meeting);
