@@ -18,8 +18,8 @@ LEVELS = (
     ("rtl-model/systemc", "firmware/hal", "libverbs-lite/data_path", "libverbs-lite/include/exrnic",
      "libverbs-lite/sisci/include", "sim/posix"),
     ("rtl-model/ref", "firmware/app", "firmware/image", "libverbs-lite/cluster/include/exrnic",
-     "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
-    ("rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
+     "libverbs-lite/dsm/include/exrnic", "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
+    ("libverbs-lite/dsm/include", "rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/trace", "sim/vfio_user"),
     ("sim/node",),
     ("sim/topology",),
@@ -34,6 +34,9 @@ LEVELS = (
     ("libverbs-lite/bench", "libverbs-lite/cluster/src", "libverbs-lite/java/bench", "libverbs-lite/java/jni"),
     ("libverbs-lite/cluster/examples", "libverbs-lite/pm/src"),
     ("libverbs-lite/pm/examples",),
+    ("libverbs-lite/bench", "libverbs-lite/cluster/src"),
+    ("libverbs-lite/cluster/examples", "libverbs-lite/dsm/src", "libverbs-lite/pm/src"),
+    ("libverbs-lite/dsm/examples", "libverbs-lite/pm/examples"),
 )
 _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
 

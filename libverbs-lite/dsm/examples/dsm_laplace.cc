@@ -106,8 +106,7 @@ uint64_t RunSor(const DsmSizes& sizes, DsmTimer* timer) {
     std::vector<double> one(count);
     SetEdges(one.data(), n, {0, n});
     for (unsigned i = 0; i < sizes.iterations; ++i)
-      for (unsigned colour = 0; colour < 2; ++colour)
-        SorStep(one.data(), n, {1, n - 1}, colour);
+      for (unsigned colour = 0; colour < 2; ++colour) SorStep(one.data(), n, {1, n - 1}, colour);
     CompareDsm(grid, one.data(), count, "sor");
   }
   return DsmDigest(grid, count * sizeof(double));
@@ -115,9 +114,15 @@ uint64_t RunSor(const DsmSizes& sizes, DsmTimer* timer) {
 
 }  // namespace
 
-const DsmProgram kLaplaceProgram = {"laplace", "numbers in a square become the mean of their neighbours",
-                                    {2048, 50, true}, LaplaceArea, RunLaplace};
-const DsmProgram kSorProgram = {"sor", "likewise by successive over-relaxation, red and black in turn",
-                                {1024, 20, true}, GridBytes, RunSor};
+const DsmProgram kLaplaceProgram = {"laplace",
+                                    "numbers in a square become the mean of their neighbours",
+                                    {2048, 50, true},
+                                    LaplaceArea,
+                                    RunLaplace};
+const DsmProgram kSorProgram = {"sor",
+                                "likewise by successive over-relaxation, red and black in turn",
+                                {1024, 20, true},
+                                GridBytes,
+                                RunSor};
 
 }  // namespace exrnic

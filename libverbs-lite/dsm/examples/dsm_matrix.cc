@@ -68,9 +68,7 @@ uint64_t RunMultiply(const DsmSizes& sizes, DsmTimer* timer) {
 // ---- LU, without pivots; a row begins with a page, so that it is one node's
 
 size_t LuStride(unsigned n) { return (n * sizeof(double) + 4095) / 4096 * (4096 / sizeof(double)); }
-size_t LuArea(const DsmSizes& sizes) {
-  return sizes.size * LuStride(sizes.size) * sizeof(double);
-}
+size_t LuArea(const DsmSizes& sizes) { return sizes.size * LuStride(sizes.size) * sizeof(double); }
 
 void FillLu(double* matrix, size_t stride, unsigned n, unsigned row) {
   DsmNumbers numbers(77 + row);
@@ -88,8 +86,8 @@ void LuRow(double* matrix, size_t stride, unsigned n, unsigned row, unsigned ste
 uint64_t RunLu(const DsmSizes& sizes, DsmTimer* timer) {
   const unsigned n = sizes.size;
   const size_t stride = LuStride(n);
-  auto* const matrix = reinterpret_cast<double*>(
-      jia_alloc2(n * stride * sizeof(double), stride * sizeof(double)));
+  auto* const matrix =
+      reinterpret_cast<double*>(jia_alloc2(n * stride * sizeof(double), stride * sizeof(double)));
   const auto hosts = static_cast<unsigned>(jiahosts), self = static_cast<unsigned>(jiapid);
   for (unsigned row = self; row < n; row += hosts) FillLu(matrix, stride, n, row);
   timer->Begin();
@@ -113,9 +111,9 @@ uint64_t RunLu(const DsmSizes& sizes, DsmTimer* timer) {
 
 }  // namespace
 
-const DsmProgram kMatrixProgram = {"matrix", "a product of two matrices", {512, 1, true},
-                                   MultiplyArea, RunMultiply};
-const DsmProgram kLuProgram = {"lu", "a matrix into a lower and an upper one", {512, 1, true},
-                               LuArea, RunLu};
+const DsmProgram kMatrixProgram = {
+    "matrix", "a product of two matrices", {512, 1, true}, MultiplyArea, RunMultiply};
+const DsmProgram kLuProgram = {
+    "lu", "a matrix into a lower and an upper one", {512, 1, true}, LuArea, RunLu};
 
 }  // namespace exrnic

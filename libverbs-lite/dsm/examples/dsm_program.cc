@@ -54,12 +54,13 @@ void CompareDsm(const double* got, const double* expected, size_t count, const c
 }
 
 // Nothing but barriers.
-const DsmProgram kBarrierProgram = {"barrier", "barriers, one behind the other", {1, 1000, true},
+const DsmProgram kBarrierProgram = {"barrier",
+                                    "barriers, one behind the other",
+                                    {1, 1000, true},
                                     [](const DsmSizes&) { return size_t{0}; },
                                     [](const DsmSizes& sizes, DsmTimer* timer) {
                                       timer->Begin();
-                                      for (unsigned i = 0; i < sizes.iterations; ++i)
-                                        jia_barrier();
+                                      for (unsigned i = 0; i < sizes.iterations; ++i) jia_barrier();
                                       timer->End();
                                       return uint64_t{0};
                                     }};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Integer sort, by counting: each node counts its keys, adds the counts to those of all under a lock
-// for each part of them, and then writes the keys of its part of the values.
+// Integer sort, by counting: each node counts its keys, adds the counts to those of all under a
+// lock for each part of them, and then writes the keys of its part of the values.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -22,7 +22,8 @@ size_t SortArea(const DsmSizes& sizes) {
 std::vector<uint32_t> KeysOf(unsigned first, unsigned count, unsigned round) {
   std::vector<uint32_t> keys(count);
   for (unsigned i = 0; i < count; ++i)
-    keys[i] = static_cast<uint32_t>(DsmNumbers(uint64_t{round} << 32 | (first + i)).Next() % kValues);
+    keys[i] =
+        static_cast<uint32_t>(DsmNumbers(uint64_t{round} << 32 | (first + i)).Next() % kValues);
   return keys;
 }
 
@@ -75,7 +76,7 @@ uint64_t RunSort(const DsmSizes& sizes, DsmTimer* timer) {
 
 }  // namespace
 
-const DsmProgram kSortProgram = {"sort", "integers, by counting, under locks", {1 << 20, 5, true},
-                                 SortArea, RunSort};
+const DsmProgram kSortProgram = {
+    "sort", "integers, by counting, under locks", {1 << 20, 5, true}, SortArea, RunSort};
 
 }  // namespace exrnic

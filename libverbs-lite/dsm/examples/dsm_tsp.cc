@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The shortest tour of a number of cities, by branch and bound. A tour begins with three cities; each
-// such beginning is work for whoever takes the next one, under a lock; the best length is under
-// another one.
+// The shortest tour of a number of cities, by branch and bound. A tour begins with three cities;
+// each such beginning is work for whoever takes the next one, under a lock; the best length is
+// under another one.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -101,7 +101,10 @@ uint64_t RunTsp(const DsmSizes& sizes, DsmTimer* timer) {
 
 }  // namespace
 
-const DsmProgram kTspProgram = {"tsp", "the shortest tour of cities, by branch and bound under locks",
-                                {12, 1, true}, TspArea, RunTsp};
+const DsmProgram kTspProgram = {"tsp",
+                                "the shortest tour of cities, by branch and bound under locks",
+                                {12, 1, true},
+                                TspArea,
+                                RunTsp};
 
 }  // namespace exrnic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-dsm: programs of shared memory, their results compared with those of one process, and where
-// their time went.
+// exrnic-dsm: programs of shared memory, their results compared with those of one process, and
+// where their time went.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -73,10 +73,13 @@ int main(int argc, char** argv) {
   const DsmProgram* chosen = nullptr;
   for (const DsmProgram* const program : kDsmPrograms) {
     CLI::App* const command = app.add_subcommand(program->name, program->what);
-    command->add_option("--size", sizes.size, "Of the problem (" + std::to_string(program->usual.size) + ")")
+    command
+        ->add_option("--size", sizes.size,
+                     "Of the problem (" + std::to_string(program->usual.size) + ")")
         ->check(CLI::Range(1u, 1u << 24));
-    command->add_option("--iterations", sizes.iterations,
-                        "(" + std::to_string(program->usual.iterations) + ")")
+    command
+        ->add_option("--iterations", sizes.iterations,
+                     "(" + std::to_string(program->usual.iterations) + ")")
         ->check(CLI::Range(1u, 1000000u));
     command->add_flag("!--unchecked", sizes.checked, "Without the comparison");
     command->callback([&chosen, program] { chosen = program; });

@@ -34,8 +34,7 @@ DsmArea::DsmArea(size_t bytes) : bytes_(bytes) {
   if (view == MAP_FAILED) FailArea(size, errno);
   view_ = static_cast<uint8_t*>(view);
   void* const wanted = reinterpret_cast<void*>(kAreaAddress);
-  void* const program =
-      mmap(wanted, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  void* const program = mmap(wanted, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
   const int error = errno;
   close(fd);
   if (program != wanted) {

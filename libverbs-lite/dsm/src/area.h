@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The memory of the area, mapped twice: for the program, at the same address in all processes, where
-// pages are protected; and for the library and the RNIC, which see all of it always.
+// The memory of the area, mapped twice: for the program, at the same address in all processes,
+// where pages are protected; and for the library and the RNIC, which see all of it always.
 #ifndef EXRNIC_DSM_AREA_H
 #define EXRNIC_DSM_AREA_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What nodes say to each other: a head, and behind it ranges of pages or a clock. Bytes of peers are
-// untrusted: Read checks all that can be checked without knowing what is under way.
+// What nodes say to each other: a head, and behind it ranges of pages or a clock. Bytes of peers
+// are untrusted: Read checks all that can be checked without knowing what is under way.
 #ifndef EXRNIC_DSM_MESSAGE_H
 #define EXRNIC_DSM_MESSAGE_H
 

@@ -37,8 +37,7 @@ jia_stat stat_begin;
 }
 
 DsmNode* JiaNode(const char* call) {
-  if (the_node == nullptr)
-    FailStart(std::string(call) + ": not between jia_init and jia_exit");
+  if (the_node == nullptr) FailStart(std::string(call) + ": not between jia_init and jia_exit");
   return the_node;
 }
 
@@ -56,8 +55,7 @@ std::optional<bool> WasWrite(void* context) {
 
 void OnFault(int signal_number, siginfo_t* info, void* context) {
   const int error = errno;
-  const bool handled =
-      the_node != nullptr && the_node->Fault(info->si_addr, WasWrite(context));
+  const bool handled = the_node != nullptr && the_node->Fault(info->si_addr, WasWrite(context));
   errno = error;
   if (handled) return;
   if ((faults_before.sa_flags & SA_SIGINFO) != 0)
@@ -152,8 +150,7 @@ void jia_init(int, char**) {
   Start(options);
 }
 
-void jia_init_nodes(int node, int nodes, const char* const* addresses, size_t area,
-                    long limit_ms) {
+void jia_init_nodes(int node, int nodes, const char* const* addresses, size_t area, long limit_ms) {
   DsmOptions options;
   FromEnvironment(&options);
   CheckNodes(node, nodes < 0 ? 0 : static_cast<size_t>(nodes));

@@ -7,14 +7,15 @@
 
 namespace exrnic {
 
-DsmLayout::DsmLayout(size_t bytes, unsigned nodes) : nodes_(nodes), homes_(bytes / kDsmPage, kNone) {}
+DsmLayout::DsmLayout(size_t bytes, unsigned nodes)
+    : nodes_(nodes), homes_(bytes / kDsmPage, kNone) {}
 
 uint32_t DsmLayout::Take(size_t bytes, uint64_t how) {
   const size_t left = (homes_.size() - used_) * kDsmPage;
   if (bytes == 0 || bytes > left) {
-    throw DsmError("size is " + std::to_string(bytes) + ": 1 to " +
-                   std::to_string(left) + ", which are left of the area of " +
-                   std::to_string(homes_.size() * kDsmPage) + " (JIA_AREA)");
+    throw DsmError("size is " + std::to_string(bytes) + ": 1 to " + std::to_string(left) +
+                   ", which are left of the area of " + std::to_string(homes_.size() * kDsmPage) +
+                   " (JIA_AREA)");
   }
   const uint32_t first = used_;
   used_ += static_cast<uint32_t>((bytes + kDsmPage - 1) / kDsmPage);
@@ -25,8 +26,7 @@ uint32_t DsmLayout::Take(size_t bytes, uint64_t how) {
 
 size_t DsmLayout::Allocate(size_t bytes, size_t block, unsigned first) {
   if (first >= nodes_) {
-    throw DsmError("node is " + std::to_string(first) +
-                   ": 0 to " + std::to_string(nodes_ - 1));
+    throw DsmError("node is " + std::to_string(first) + ": 0 to " + std::to_string(nodes_ - 1));
   }
   if (block == 0) throw DsmError("block is 0: at least 1");
   const size_t most = homes_.size();

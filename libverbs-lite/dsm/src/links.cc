@@ -98,8 +98,8 @@ void DsmLinks::MakePeers(unsigned self, unsigned nodes) {
     pages.max_send_sge = 1;
     pages.max_inline = kInlineRun;
     pages.max_reads_out = pages.max_reads_in = kReadsOfNode;
-    peers_[node] = std::make_unique<Peer>(Peer{node, vl::CreateQp(pd_.get(), messages),
-                                               vl::CreateQp(pd_.get(), pages), Info{}});
+    peers_[node] = std::make_unique<Peer>(
+        Peer{node, vl::CreateQp(pd_.get(), messages), vl::CreateQp(pd_.get(), pages), Info{}});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The verbs below shared memory. To each other node there are two queue pairs: one for messages,
-// which somebody has to take; and one for pages, PULLed from there and PUSHed to there, of which the
-// other process notices nothing.
+// which somebody has to take; and one for pages, PULLed from there and PUSHed to there, of which
+// the other process notices nothing.
 //
 // Whoever calls has the lock of the node. Nothing here waits but AwaitPages.
 #ifndef EXRNIC_DSM_LINKS_H

@@ -43,8 +43,8 @@ std::optional<unsigned> DsmLockManager::Release(uint32_t lock, unsigned node,
                                                 const DsmClock& clock) {
   OneLock* const found = Lock(lock);
   if (found->holder != node) {
-    throw DsmError("lock " + std::to_string(lock) + " is released by node " +
-                   std::to_string(node) + ", which does not hold it");
+    throw DsmError("lock " + std::to_string(lock) + " is released by node " + std::to_string(node) +
+                   ", which does not hold it");
   }
   MergeDsmClock(clock, &found->clock);
   found->holder.reset();

@@ -30,9 +30,7 @@ constexpr std::chrono::milliseconds kDsmEnd(300);
 class DsmStopwatch {
  public:
   explicit DsmStopwatch(double* seconds) : seconds_(seconds), begin_(MeshClock::now()) {}
-  ~DsmStopwatch() {
-    *seconds_ += std::chrono::duration<double>(MeshClock::now() - begin_).count();
-  }
+  ~DsmStopwatch() { *seconds_ += std::chrono::duration<double>(MeshClock::now() - begin_).count(); }
   DsmStopwatch(const DsmStopwatch&) = delete;
   DsmStopwatch& operator=(const DsmStopwatch&) = delete;
 

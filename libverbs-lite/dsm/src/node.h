@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A node of shared memory: what the calls of exrnic/jia.h do. One of a process, as the area has one
-// address. The program's thread calls; a thread of the library answers other nodes while the program
-// computes. Both do so under one lock. The program's thread, when it waits, takes messages itself.
+// address. The program's thread calls; a thread of the library answers other nodes while the
+// program computes. Both do so under one lock. The program's thread, when it waits, takes messages
+// itself.
 //
 // What goes wrong ends the process, with one line that names who or what it was; the other nodes
 // are told, and end with that. A fault has no other way to say that it failed.
@@ -105,7 +106,7 @@ class DsmNode : private DsmHomes {
   std::mutex mutex_;
   DsmLayout layout_;
   DsmArea area_;
-  std::unique_ptr<Mesh> mesh_;       // these two are null if it is the only node
+  std::unique_ptr<Mesh> mesh_;  // these two are null if it is the only node
   std::unique_ptr<DsmLinks> links_;
   DsmPages pages_;
   DsmLockManager manager_;

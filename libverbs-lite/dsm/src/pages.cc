@@ -41,8 +41,8 @@ void DsmPages::MarkWritten(uint32_t page) {
   written_.push_back(page);
 }
 
-// Pages from there on that come together: of one home, and not here. Those that were here before, or
-// as many as the program seems to want, which goes from one to the next.
+// Pages from there on that come together: of one home, and not here. Those that were here before,
+// or as many as the program seems to want, which goes from one to the next.
 uint32_t DsmPages::RunAt(uint32_t page) {
   ahead_ = page == next_ ? std::min(2 * ahead_, kPagesTogether) : 1;
   uint32_t count = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The pages of a node: which it has, which it has written. Release consistency: what it writes is at
-// the homes, and told to all, when it releases; what others have written, and it has heard of, it
-// gives up when it acquires.
+// The pages of a node: which it has, which it has written. Release consistency: what it writes is
+// at the homes, and told to all, when it releases; what others have written, and it has heard of,
+// it gives up when it acquires.
 //
 // A page whose home is this node is always there. Nobody tells the home who PULLs, so a page that
 // it writes may have copies elsewhere that it does not know. Two kinds of copies therefore:
@@ -94,10 +94,10 @@ class DsmPages {
   std::vector<uint32_t> twinned_;  // pages with a twin
   std::vector<std::unique_ptr<uint8_t[]>> twins_;
   std::vector<uint8_t*> free_twins_;
-  std::vector<DsmRun> runs_;       // of PushDiff
-  std::vector<uint8_t> before_;    // of Fetch
-  uint32_t next_ = 0;              // behind the last page that came,
-  uint32_t ahead_ = 1;             // and how many come together if the program goes on there
+  std::vector<DsmRun> runs_;     // of PushDiff
+  std::vector<uint8_t> before_;  // of Fetch
+  uint32_t next_ = 0;            // behind the last page that came,
+  uint32_t ahead_ = 1;           // and how many come together if the program goes on there
   DsmPageCounts counts_ = {};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is wrong is said in one line that names argument, value and limit, or the node, by all nodes;
-// nobody hangs.
+// What is wrong is said in one line that names argument, value and limit, or the node, by all
+// nodes; nobody hangs.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 
@@ -54,8 +54,8 @@ TEST_CASE("a barrier that one node never reaches ends all, by the name of that n
   });
   for (unsigned node = 0; node < 4; ++node) {
     INFO(ends[node].text);
-    CHECK(ends[node].Says({"jia_barrier: node 2 (" + rig.addresses[2] +
-                           ") did not come within 0.7 s (JIA_LIMIT)"}));
+    CHECK(ends[node].Says(
+        {"jia_barrier: node 2 (" + rig.addresses[2] + ") did not come within 0.7 s (JIA_LIMIT)"}));
   }
 }
 
@@ -124,9 +124,8 @@ TEST_CASE("nodes that do not fit together are told before they begin") {
   });
   CHECK(ends[0].Says({"jia_init: JIA_NODE is \"x\": a number, 0 to 63"}));
   CHECK(ends[1].Says({"jia_init: JIA_NODE is not set"}));
-  ends = rig.RunRaw([&](unsigned self) {
-    self == 0 ? jia_barrier() : static_cast<void>(jia_alloc(1));
-  });
+  ends = rig.RunRaw(
+      [&](unsigned self) { self == 0 ? jia_barrier() : static_cast<void>(jia_alloc(1)); });
   CHECK(ends[0].Says({"jia_barrier: not between jia_init and jia_exit"}));
   CHECK(ends[1].Says({"jia_alloc: not between"}));
 }
@@ -291,8 +290,8 @@ TEST_CASE("a peer that says what it may not is named, and nothing is believed") 
         "a lock that was not asked for, lock 3\n");
   CHECK(WhatNodeZeroSaysOf(with_clock(DsmKind::kRelease, 3)) ==
         "a lock that is not managed here, lock 3\n");
-  CHECK(WhatNodeZeroSaysOf(with_clock(DsmKind::kRelease, 2)).find(
-            "lock 2 is released by node 1, which does not hold it") != std::string::npos);
+  CHECK(WhatNodeZeroSaysOf(with_clock(DsmKind::kRelease, 2))
+            .find("lock 2 is released by node 1, which does not hold it") != std::string::npos);
   CHECK(WhatNodeZeroSaysOf(of(DsmKind::kArrive, 5)) ==
         "its arrival at meeting 5: that at 1 is due\n");
   DsmMessage notice = of(DsmKind::kNotice, 0);

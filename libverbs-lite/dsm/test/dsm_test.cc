@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Shared memory of processes on exrnic-sim: what one node writes, others see behind a release and an
-// acquire, whoever is the home of the page.
+// Shared memory of processes on exrnic-sim: what one node writes, others see behind a release and
+// an acquire, whoever is the home of the page.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <random>
@@ -25,9 +25,9 @@ void RunProgramOn(const std::string& core, unsigned nodes, const DsmProgram& pro
   rig.limit_ms = 60000;
   INFO(program.name);
   CHECK(DsmTexts(rig.Run([&](unsigned) {
-    DsmTimer timer;
-    program.run(sizes, &timer);
-  })) == "");
+          DsmTimer timer;
+          program.run(sizes, &timer);
+        })) == "");
 }
 
 TEST_CASE("programs on four nodes have the results of one process") {
@@ -66,212 +66,228 @@ TEST_CASE("a node alone needs no RNIC") {
   CHECK(status == 0);
 }
 
+TEST_CASE("a program of JIAJIA runs as it is") {
+  DsmRig rig(3);
+  const auto ends = rig.RunRaw([&](unsigned self) {
+    std::string hosts;
+    for (const std::string& address : rig.addresses) hosts += (hosts.empty() ? "" : ",") + address;
+    setenv("JIA_HOSTS", hosts.c_str(), 1);
+    setenv("JIA_NODE", std::to_string(self).c_str(), 1);
+    setenv("JIA_AREA", "2", 1);
+    execl(EXRNIC_JIAJIA_PROGRAM, "jiajia_program", nullptr);
+  });
+  CHECK((ends[0].ok() && ends[0].text == "3 hosts\n"));
+  CHECK((ends[1].ok() && ends[1].text.empty()));
+  CHECK((ends[2].ok() && ends[2].text.empty()));
+}
+
 // Each word has a writer in each round; all nodes look at all words.
 TEST_CASE("words that several nodes write into the same pages are all seen behind a barrier") {
   DsmRig rig(4);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    constexpr unsigned kPages = 8, kRounds = 3, kWords = kPages * kWordsOfPage;
-    volatile uint32_t* const first = Words(jia_alloc(kPages / 2 * 4096));
-    volatile uint32_t* const second = Words(jia_alloc_first_touch(kPages / 2 * 4096));
-    const auto word = [&](unsigned at) {
-      return at < kWords / 2 ? &first[at] : &second[at - kWords / 2];
-    };
-    const auto owner = [](unsigned at, unsigned round) {
-      return (at * 2654435761u ^ round * 40503u) >> 7 & 7;  // 4 to 7: nobody's
-    };
-    std::vector<uint32_t> expected(kWords);
-    for (unsigned round = 1; round <= kRounds; ++round) {
-      for (unsigned at = 0; at < kWords; ++at) {
-        if (owner(at, round) < 4) expected[at] = at * 31 + round;
-        if (owner(at, round) == self) *word(at) = expected[at];
-      }
-      jia_barrier();
-      // Not all nodes read all pages in all rounds.
-      for (unsigned at = 0; at < kWords; ++at) {
-        if ((at / kWordsOfPage + round + self) % 3 == 0) continue;
-        DsmRequire(*word(at) == expected[at],
-                   "round " + std::to_string(round) + " word " + std::to_string(at));
-      }
-      jia_barrier();
-    }
-  })) == "");
+          constexpr unsigned kPages = 8, kRounds = 3, kWords = kPages * kWordsOfPage;
+          volatile uint32_t* const first = Words(jia_alloc(kPages / 2 * 4096));
+          volatile uint32_t* const second = Words(jia_alloc_first_touch(kPages / 2 * 4096));
+          const auto word = [&](unsigned at) {
+            return at < kWords / 2 ? &first[at] : &second[at - kWords / 2];
+          };
+          const auto owner = [](unsigned at, unsigned round) {
+            return (at * 2654435761u ^ round * 40503u) >> 7 & 7;  // 4 to 7: nobody's
+          };
+          std::vector<uint32_t> expected(kWords);
+          for (unsigned round = 1; round <= kRounds; ++round) {
+            for (unsigned at = 0; at < kWords; ++at) {
+              if (owner(at, round) < 4) expected[at] = at * 31 + round;
+              if (owner(at, round) == self) *word(at) = expected[at];
+            }
+            jia_barrier();
+            // Not all nodes read all pages in all rounds.
+            for (unsigned at = 0; at < kWords; ++at) {
+              if ((at / kWordsOfPage + round + self) % 3 == 0) continue;
+              DsmRequire(*word(at) == expected[at],
+                         "round " + std::to_string(round) + " word " + std::to_string(at));
+            }
+            jia_barrier();
+          }
+        })) == "");
 }
 
 TEST_CASE("what is written under a lock is seen under it, by each node in turn") {
   DsmRig rig(4);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    // One word of a page of each home.
-    volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
-    jia_barrier();
-    std::mt19937 random(self);
-    for (unsigned i = 0; i < 20; ++i) {
-      const unsigned page = random() % 4;
-      jia_lock(static_cast<int>(page + 2));
-      words[page * kWordsOfPage] += 1;
-      words[page * kWordsOfPage + 1 + self] += 1;
-      jia_unlock(static_cast<int>(page + 2));
-    }
-    jia_barrier();
-    uint32_t sum = 0;
-    for (unsigned page = 0; page < 4; ++page) {
-      volatile uint32_t* const at = &words[page * kWordsOfPage];
-      DsmRequire(at[0] == at[1] + at[2] + at[3] + at[4], "the counts of page");
-      sum += at[0];
-    }
-    DsmRequire(sum == 80, "the sum is " + std::to_string(sum));
-  })) == "");
+          // One word of a page of each home.
+          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          jia_barrier();
+          std::mt19937 random(self);
+          for (unsigned i = 0; i < 20; ++i) {
+            const unsigned page = random() % 4;
+            jia_lock(static_cast<int>(page + 2));
+            words[page * kWordsOfPage] += 1;
+            words[page * kWordsOfPage + 1 + self] += 1;
+            jia_unlock(static_cast<int>(page + 2));
+          }
+          jia_barrier();
+          uint32_t sum = 0;
+          for (unsigned page = 0; page < 4; ++page) {
+            volatile uint32_t* const at = &words[page * kWordsOfPage];
+            DsmRequire(at[0] == at[1] + at[2] + at[3] + at[4], "the counts of page");
+            sum += at[0];
+          }
+          DsmRequire(sum == 80, "the sum is " + std::to_string(sum));
+        })) == "");
 }
 
 TEST_CASE("who hears of a write by way of a third node sees it") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    volatile uint32_t* const data = Words(jia_alloc2p(4096, 1));
-    volatile uint32_t* const flags = Words(jia_alloc2p(4096, 2));
-    for (uint32_t round = 1; round <= 2; ++round) {
-      DsmRequire(data[0] == round - 1, "what was there before");  // all have copies
-      jia_barrier();
-      const auto wait = [&](int lock, unsigned flag) {
-        for (bool there = false; !there;) {
-          jia_lock(lock);
-          there = flags[flag] == round;
-          jia_unlock(lock);
-        }
-      };
-      const auto tell = [&](int lock, unsigned flag) {
-        jia_lock(lock);
-        flags[flag] = round;
-        jia_unlock(lock);
-      };
-      if (self == 0) {
-        data[0] = round;
-        tell(10, 0);
-      } else if (self == 1) {
-        wait(10, 0);
-        tell(11, 1);
-      } else {
-        wait(11, 1);
-        DsmRequire(data[0] == round, "what node 0 has written");
-      }
-      jia_barrier();
-    }
-  })) == "");
+          volatile uint32_t* const data = Words(jia_alloc2p(4096, 1));
+          volatile uint32_t* const flags = Words(jia_alloc2p(4096, 2));
+          for (uint32_t round = 1; round <= 2; ++round) {
+            DsmRequire(data[0] == round - 1, "what was there before");  // all have copies
+            jia_barrier();
+            const auto wait = [&](int lock, unsigned flag) {
+              for (bool there = false; !there;) {
+                jia_lock(lock);
+                there = flags[flag] == round;
+                jia_unlock(lock);
+              }
+            };
+            const auto tell = [&](int lock, unsigned flag) {
+              jia_lock(lock);
+              flags[flag] = round;
+              jia_unlock(lock);
+            };
+            if (self == 0) {
+              data[0] = round;
+              tell(10, 0);
+            } else if (self == 1) {
+              wait(10, 0);
+              tell(11, 1);
+            } else {
+              wait(11, 1);
+              DsmRequire(data[0] == round, "what node 0 has written");
+            }
+            jia_barrier();
+          }
+        })) == "");
 }
 
 TEST_CASE("a condition variable brings what its setter has written") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    volatile uint32_t* const words = Words(jia_alloc(3 * 4096));
-    for (uint32_t round = 1; round <= 4; ++round) {
-      for (unsigned page = 0; page < 3; ++page) static_cast<void>(words[page * kWordsOfPage]);
-      jia_barrier();
-      if (self == round % 3) {
-        for (unsigned page = 0; page < 3; ++page) words[page * kWordsOfPage] = round;
-        jia_setcv(5);
-      } else {
-        jia_waitcv(5);
-        for (unsigned page = 0; page < 3; ++page)
-          DsmRequire(words[page * kWordsOfPage] == round, "what the setter has written");
-      }
-      jia_barrier();
-      if (self == 0) jia_resetcv(5);
-    }
-  })) == "");
+          volatile uint32_t* const words = Words(jia_alloc(3 * 4096));
+          for (uint32_t round = 1; round <= 4; ++round) {
+            for (unsigned page = 0; page < 3; ++page) static_cast<void>(words[page * kWordsOfPage]);
+            jia_barrier();
+            if (self == round % 3) {
+              for (unsigned page = 0; page < 3; ++page) words[page * kWordsOfPage] = round;
+              jia_setcv(5);
+            } else {
+              jia_waitcv(5);
+              for (unsigned page = 0; page < 3; ++page)
+                DsmRequire(words[page * kWordsOfPage] == round, "what the setter has written");
+            }
+            jia_barrier();
+            if (self == 0) jia_resetcv(5);
+          }
+        })) == "");
 }
 
 TEST_CASE("the page of a first touch is its toucher's: it fetches nothing and pushes nothing") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    volatile uint32_t* const words = Words(jia_alloc_first_touch(30 * 4096));
-    for (unsigned page = self * 10; page < self * 10 + 10; ++page)
-      words[page * kWordsOfPage] = page + 1;
-    jia_barrier();
-    jia_stat stat;
-    jia_statistics(&stat);
-    DsmRequire(stat.pages_fetched == 0 && stat.pages_pushed == 0, "pages came or went");
-    for (unsigned page = 0; page < 30; ++page)
-      DsmRequire(words[page * kWordsOfPage] == page + 1, "what was written");
-  })) == "");
+          volatile uint32_t* const words = Words(jia_alloc_first_touch(30 * 4096));
+          for (unsigned page = self * 10; page < self * 10 + 10; ++page)
+            words[page * kWordsOfPage] = page + 1;
+          jia_barrier();
+          jia_stat stat;
+          jia_statistics(&stat);
+          DsmRequire(stat.pages_fetched == 0 && stat.pages_pushed == 0, "pages came or went");
+          for (unsigned page = 0; page < 30; ++page)
+            DsmRequire(words[page * kWordsOfPage] == page + 1, "what was written");
+        })) == "");
 }
 
 TEST_CASE("pages that nobody writes are kept over locks and barriers, until their home writes") {
   DsmRig rig(2);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    volatile uint32_t* const words = Words(jia_alloc2p(8 * 4096, 0));
-    if (self == 0)
-      for (unsigned page = 0; page < 8; ++page) words[page * kWordsOfPage] = 1;
-    jia_barrier();
-    const auto read = [&](uint32_t expected) {
-      for (unsigned page = 0; page < 8; ++page)
-        DsmRequire(words[page * kWordsOfPage] == expected, "what the home has written");
-    };
-    for (int i = 0; i < 4; ++i) {  // the home hears that they are shared
-      read(1);
-      jia_barrier();
-    }
-    jia_startstat();
-    for (int i = 0; i < 5; ++i) {
-      read(1);
-      jia_lock(1);
-      jia_unlock(1);
-      jia_barrier();
-    }
-    jia_stat stat;
-    jia_statistics(&stat);
-    DsmRequire(stat.pages_fetched == 0, std::to_string(stat.pages_fetched) + " pages were fetched");
-    for (uint32_t value = 2; value < 6; ++value) {
-      if (self == 0)
-        for (unsigned page = 0; page < 8; ++page) words[page * kWordsOfPage] = value;
-      jia_barrier();
-      read(value);
-      jia_barrier();
-    }
-  })) == "");
+          volatile uint32_t* const words = Words(jia_alloc2p(8 * 4096, 0));
+          if (self == 0)
+            for (unsigned page = 0; page < 8; ++page) words[page * kWordsOfPage] = 1;
+          jia_barrier();
+          const auto read = [&](uint32_t expected) {
+            for (unsigned page = 0; page < 8; ++page)
+              DsmRequire(words[page * kWordsOfPage] == expected, "what the home has written");
+          };
+          for (int i = 0; i < 4; ++i) {  // the home hears that they are shared
+            read(1);
+            jia_barrier();
+          }
+          jia_startstat();
+          for (int i = 0; i < 5; ++i) {
+            read(1);
+            jia_lock(1);
+            jia_unlock(1);
+            jia_barrier();
+          }
+          jia_stat stat;
+          jia_statistics(&stat);
+          DsmRequire(stat.pages_fetched == 0,
+                     std::to_string(stat.pages_fetched) + " pages were fetched");
+          for (uint32_t value = 2; value < 6; ++value) {
+            if (self == 0)
+              for (unsigned page = 0; page < 8; ++page) words[page * kWordsOfPage] = value;
+            jia_barrier();
+            read(value);
+            jia_barrier();
+          }
+        })) == "");
 }
 
 TEST_CASE("containers of one node's part of a heap are read by others") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    vl::SharedHeap heap(64 << 10);
-    using Vector = vl::SharedVector<uint32_t>;
-    auto** const vectors = reinterpret_cast<Vector**>(jia_alloc(4096));
-    void* const place = vl::SharedAllocator<Vector>(heap).allocate(1);
-    auto* const mine = new (place) Vector(vl::SharedAllocator<uint32_t>(heap));
-    for (uint32_t i = 0; i < 1000; ++i) mine->push_back(i * (self + 1));
-    vectors[self] = mine;
-    jia_barrier();
-    for (unsigned node = 0; node < 3; ++node) {
-      const Vector& vector = *vectors[node];
-      DsmRequire(vector.size() == 1000 && vector[999] == 999 * (node + 1), "a vector");
-    }
-    jia_barrier();
-    bool refused = false;
-    try {
-      mine->resize(20000);
-    } catch (const std::bad_alloc&) {
-      refused = true;
-    }
-    DsmRequire(refused, "more than the part was given");
-  })) == "");
+          vl::SharedHeap heap(64 << 10);
+          using Vector = vl::SharedVector<uint32_t>;
+          auto** const vectors = reinterpret_cast<Vector**>(jia_alloc(4096));
+          void* const place = vl::SharedAllocator<Vector>(heap).allocate(1);
+          auto* const mine = new (place) Vector(vl::SharedAllocator<uint32_t>(heap));
+          for (uint32_t i = 0; i < 1000; ++i) mine->push_back(i * (self + 1));
+          vectors[self] = mine;
+          jia_barrier();
+          for (unsigned node = 0; node < 3; ++node) {
+            const Vector& vector = *vectors[node];
+            DsmRequire(vector.size() == 1000 && vector[999] == 999 * (node + 1), "a vector");
+          }
+          jia_barrier();
+          bool refused = false;
+          try {
+            mine->resize(20000);
+          } catch (const std::bad_alloc&) {
+            refused = true;
+          }
+          DsmRequire(refused, "more than the part was given");
+        })) == "");
 }
 
 TEST_CASE("threads of a node may fault together") {
   DsmRig rig(2);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-    volatile uint32_t* const words = Words(jia_alloc(16 * 4096));
-    jia_barrier();
-    std::vector<std::thread> threads;
-    for (unsigned thread = 0; thread < 4; ++thread) {
-      threads.emplace_back([&, thread] {
-        for (unsigned page = 0; page < 16; ++page)
-          words[page * kWordsOfPage + self * 8 + thread] = page + 1;
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    jia_barrier();
-    for (unsigned page = 0; page < 16; ++page)
-      for (unsigned i : {0u, 1u, 2u, 3u, 8u, 9u, 10u, 11u})
-        DsmRequire(words[page * kWordsOfPage + i] == page + 1, "a word of a thread");
-  })) == "");
+          volatile uint32_t* const words = Words(jia_alloc(16 * 4096));
+          jia_barrier();
+          std::vector<std::thread> threads;
+          for (unsigned thread = 0; thread < 4; ++thread) {
+            threads.emplace_back([&, thread] {
+              for (unsigned page = 0; page < 16; ++page)
+                words[page * kWordsOfPage + self * 8 + thread] = page + 1;
+            });
+          }
+          for (std::thread& thread : threads) thread.join();
+          jia_barrier();
+          for (unsigned page = 0; page < 16; ++page)
+            for (unsigned i : {0u, 1u, 2u, 3u, 8u, 9u, 10u, 11u})
+              DsmRequire(words[page * kWordsOfPage + i] == page + 1, "a word of a thread");
+        })) == "");
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ TEST_CASE("pages for first touch have no home until somebody claims them") {
   CHECK(!layout.HasHome(0));
 }
 
-TEST_CASE("allocations beyond the area, of nothing, and at no node are refused by value and limit") {
+TEST_CASE(
+    "allocations beyond the area, of nothing, and at no node are refused by value and limit") {
   DsmLayout layout(4 * kDsmPage, 2);
   layout.Allocate(kDsmPage, kDsmPage, 0);
   CHECK_THROWS_MATCHES(layout.Allocate(3 * kDsmPage + 1, kDsmPage, 0), DsmError,

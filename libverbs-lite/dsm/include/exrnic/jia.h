@@ -3,17 +3,17 @@
  * verbs-lite-dsm: memory that the processes of several nodes share, by the calls of JIAJIA, in
  * which programs of shared memory are written. What one node writes, others see when both have
  * synchronised: the writer has released (jia_unlock, jia_barrier, jia_setcv), and the reader has
- * then acquired (jia_lock, jia_barrier, jia_waitcv). Nodes may write to one page together, if not to
- * the same 4 bytes, which are aligned.
+ * then acquired (jia_lock, jia_barrier, jia_waitcv). Nodes may write to one page together, if not
+ * to the same 4 bytes, which are aligned.
  *
  * All nodes run the same program, and allocate alike: the same calls in the same order. An address
- * is the same on all of them. One thread of a process calls; others may use the memory while none of
- * them is in a call. System calls do not see the memory of others: read(), write() and the like
+ * is the same on all of them. One thread of a process calls; others may use the memory while none
+ * of them is in a call. System calls do not see the memory of others: read(), write() and the like
  * give EFAULT for a page that was not touched before.
  *
- * Errors: there are no results to check. What is wrong, here or on another node, is said in one line
- * of standard error, which names argument, value and limit, or the node, and ends the process with
- * status 1. The other nodes are told, and end alike.
+ * Errors: there are no results to check. What is wrong, here or on another node, is said in one
+ * line of standard error, which names argument, value and limit, or the node, and ends the process
+ * with status 1. The other nodes are told, and end alike.
  */
 #ifndef EXRNIC_JIA_H
 #define EXRNIC_JIA_H

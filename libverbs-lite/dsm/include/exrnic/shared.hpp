@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // C++ objects in the shared memory of exrnic/jia.h: a heap, of which each node has a part, and an
-// allocator over it for the containers of the standard library. Addresses are the same on all nodes;
-// so a node can read what another one has built, once both have synchronised.
+// allocator over it for the containers of the standard library. Addresses are the same on all
+// nodes; so a node can read what another one has built, once both have synchronised.
 //
 //   vl::SharedHeap heap(1 << 20);  // by all nodes together
 //   vl::SharedVector<double> mine(1000, 0.0, vl::SharedAllocator<double>(heap));
@@ -18,9 +18,9 @@
 
 namespace vl {
 
-// `bytes` of each node. All nodes make it, in the same order as what else they allocate; from then on
-// each takes from its own part alone, whose home it is. Memory that another node gives back stays
-// unused. Lives as long as what was taken from it. Not for several threads at once.
+// `bytes` of each node. All nodes make it, in the same order as what else they allocate; from then
+// on each takes from its own part alone, whose home it is. Memory that another node gives back
+// stays unused. Lives as long as what was taken from it. Not for several threads at once.
 class SharedHeap {
  public:
   explicit SharedHeap(size_t bytes) : bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment) {
