@@ -2,7 +2,7 @@
 """The programs of "make world-test", and what must come of them.
 
 A row is run in two guests at once, after each other in this order. In a command {node} is the guest's number
-and {peer} the other's. Node 1 begins when node 0 has had `settle` seconds to listen.
+and {peer} the other's. Node 1 begins when node 0 listens, or has had `settle` seconds.
 
 One of each kind is run on the RTL, too, unless others are named: see ON_RTL.
 """
@@ -15,7 +15,8 @@ class Program:
     """`commands`: of node 0 and of node 1, None if that one has nothing to do; a single text is for both.
     `expected`: regular expressions, each of which the output of every node with a command has to match
     somewhere; `of_client`: likewise, of node 1 alone. The status has to be 0. `seconds`: the time limit of each
-    command."""
+    command. `listens`: node 1 waits until a process of node 0 listens, by TCP or rdma_cm. `again`, of these
+    rows: where node 1 says what is like this, both begin anew."""
 
     name: str
     commands: tuple | str
@@ -23,6 +24,8 @@ class Program:
     seconds: float = 60
     settle: float = 0
     of_client: tuple = ()
+    listens: bool = False
+    again: str = ""
 
     def command(self, node):
         return self.commands if isinstance(self.commands, str) else self.commands[node]
@@ -31,9 +34,15 @@ class Program:
         return self.expected + (self.of_client if node == 1 else ())
 
 
+# With -R, perftest's two sides agree by TCP that they begin, and then the one listens while the other connects: who is too early
+# is refused (status 8: nobody has that service), tries again with what it has just destroyed, and crashes.
+TOO_EARLY = r"RDMA_CM_EVENT_REJECTED; error: 8\b"
+
+
 def pair(name, command, expected):
     """Node 0 waits for node 1, which is told of it by the last argument."""
-    return Program(name, (command, f"{command} {{peer}}"), settle=2, of_client=(expected,))
+    return Program(name, (command, f"{command} {{peer}}"), of_client=(expected,), listens=True,
+                   again=TOO_EARLY if " -R" in command else "")
 
 
 PROGRAMS = (
@@ -54,7 +63,7 @@ PROGRAMS = (
     # The RNIC as the kernel and rdma-core know it.
     Program("ibv_devinfo", "ibv_devinfo -v", ("PORT_ACTIVE", r"GID\[ *1\]:.*RoCE v2")),
     Program("ping", (None, "ping -c 5 {peer}"), (", 0% packet loss",)),
-    Program("iperf3", ("iperf3 -s -1", "iperf3 -c {peer} -n 4M"), (r" receiver$",), settle=2),
+    Program("iperf3", ("iperf3 -s -1", "iperf3 -c {peer} -n 4M"), (r" receiver$",), listens=True),
     Program("Ethernet errors", "ethtool -S eth0; ip -j -s link show dev eth0 | python3 -c 'import json, sys; "
             "print({way: s[\"errors\"] for way, s in json.load(sys.stdin)[0][\"stats64\"].items()})'",
             (r"^{'rx': 0, 'tx': 0}$",)),
@@ -67,21 +76,22 @@ PROGRAMS = (
                       "ib_atomic_bw", "ib_atomic_lat")),
     pair("ib_send_bw UD", "ib_send_bw -F -n 100 -x 1 -c UD -s 2048", r"^ *2048 +100 "),
     pair("ib_send_lat UD", "ib_send_lat -F -n 100 -x 1 -c UD -s 2048", r"^ *2048 +100 "),
-    Program("rping", ("rping -s -C 10 -v", "rping -c -C 10 -v -a {peer}"), ("DISCONNECT EVENT",), settle=2),
-    Program("ucmatose", ("ucmatose -C 4", "ucmatose -C 4 -s {peer}"), ("return status 0",), settle=2),
-    Program("udaddy", ("udaddy -C 4", "udaddy -C 4 -s {peer}"), ("return status 0",), settle=2),
+    Program("rping", ("rping -s -C 10 -v", "rping -c -C 10 -v -a {peer}"), ("DISCONNECT EVENT",), listens=True),
+    Program("ucmatose", ("ucmatose -C 4", "ucmatose -C 4 -s {peer}"), ("return status 0",), listens=True),
+    Program("udaddy", ("udaddy -C 4", "udaddy -C 4 -s {peer}"), ("return status 0",), listens=True),
     Program("mckey", ("mckey -m 239.1.2.3 -b 10.101.0.0 -C 4", "mckey -m 239.1.2.3 -b 10.101.0.1 -C 4 -s"),
             ("data transfers complete",), settle=3),
     Program("qperf RC", ("timeout 20 qperf; test $? = 124",
-                         "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), settle=2),
+                         "qperf {peer} -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_bw"), listens=True),
     Program("fi_pingpong", ("fi_pingpong -p verbs -e msg -I 50", "fi_pingpong -p verbs -e msg -I 50 {peer}"),
-            (r"64 +50 ",), settle=2),
+            (r"64 +50 ",), listens=True),
     Program("fi_pingpong 4 KiB", ("fi_pingpong -p verbs -e msg -I 50 -S 4096",
-                                  "fi_pingpong -p verbs -e msg -I 50 -S 4096 {peer}"), (r"4k +50 ",), settle=2),
-    *(Program(f"ucx_perftest {kind}", (f"sh /opt/world/ucx.sh {kind}", f"sh /opt/world/ucx.sh {kind} {{peer}}"), (), 120, 2)
+                                  "fi_pingpong -p verbs -e msg -I 50 -S 4096 {peer}"), (r"4k +50 ",), listens=True),
+    *(Program(f"ucx_perftest {kind}", (f"sh /opt/world/ucx.sh {kind}", f"sh /opt/world/ucx.sh {kind} {{peer}}"), (), 120,
+              listens=True)
       for kind in ("rc_v", "ud_v")),
     # MPI: four ranks, two in each guest.
-    Program("ssh", ("sh /opt/world/mpi.sh key", "sh /opt/world/mpi.sh sshd {peer}"), settle=2),
+    Program("ssh", ("sh /opt/world/mpi.sh key", "sh /opt/world/mpi.sh sshd {peer}"), listens=True),
     *(Program(f"mpirun {kind}", (f"sh /opt/world/mpi.sh run {kind} python3 -m mpi4py.bench ringtest -n 64 -l 20", None),
               (r"^time for 20 loops = .* \(4 processes, 64 bytes\)$",), 180)
       for kind in ("rc_v", "ud_v")),

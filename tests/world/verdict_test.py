@@ -8,8 +8,10 @@ import contextlib
 import io
 import os
 import pty
+import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import in_guest
 import programs
@@ -62,33 +64,78 @@ class Verdict(unittest.TestCase):
 
 
 class Step(unittest.TestCase):
-    def test_guests_meet_whoever_comes_first_and_whatever_is_left_on_the_line(self):
-        ends = [pty.openpty() for _ in range(2)]
-        carriers = [threading.Thread(target=self.carry, args=(ends[node][0], ends[1 - node][0]), daemon=True)
-                    for node in range(2)]
-        for carrier in carriers:
-            carrier.start()
-        order = []
-
-        def guest(node):
-            line = in_guest.Line(os.ttyname(ends[node][1]), node)
-            for turn in range(3):
-                line.meet()
-                order.append(turn)
-                os.write(ends[node][1], b"left @0.9; by a program")
-
-        guests = [threading.Thread(target=guest, args=(node,), daemon=True) for node in range(2)]
-        for one in guests:
-            one.start()
-        for one in guests:
-            one.join(20)
-            self.assertFalse(one.is_alive())
-        self.assertEqual(order, sorted(order))
+    def setUp(self):
+        self._ends = [pty.openpty() for _ in range(2)]
+        for node in range(2):
+            threading.Thread(target=self.carry, args=(self._ends[node][0], self._ends[1 - node][0]), daemon=True).start()
 
     @staticmethod
     def carry(source, target):
         while True:
             os.write(target, os.read(source, 4096))
+
+    def as_guests(self, guest):
+        """`guest` of both lines, at the same time: what each returns."""
+        returned = [None, None]
+
+        def run(node):
+            returned[node] = guest(in_guest.Line(os.ttyname(self._ends[node][1]), node), node)
+
+        guests = [threading.Thread(target=run, args=(node,), daemon=True) for node in range(2)]
+        for one in guests:
+            one.start()
+        for one in guests:
+            one.join(30)
+            self.assertFalse(one.is_alive())
+        return returned
+
+    def results(self, *rows):
+        return self.as_guests(lambda line, node: [in_guest.run(row, node, line, 1) for row in rows])
+
+    def test_guests_meet_whoever_comes_first_and_whatever_is_left_on_the_line(self):
+        order = []
+
+        def guest(line, node):
+            for turn in range(3):
+                line.meet()
+                order.append(turn)
+                os.write(self._ends[node][1], b"left @0.9; by a program")
+
+        self.as_guests(guest)
+        self.assertEqual(order, sorted(order))
+
+    def test_a_client_begins_when_a_process_of_the_server_listens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = (f"sleep 0.4; exec python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", 0)); "
+                      f"open(\"{folder}/port\", \"w\").write(str(s.getsockname()[1])); s.accept()[0].send(b\"heard\")'")
+            client = (f"exec python3 -c 'import socket; p = int(open(\"{folder}/port\").read()); "
+                      f"print(socket.create_connection((\"127.0.0.1\", p)).recv(9))'")
+            told = self.results(programs.Program("x", (server, client), listens=True), programs.Program("y", "true"))
+        self.assertEqual([result["status"] for node in told for result in node], [0] * 4)
+        self.assertIn("heard", told[1][0]["output"])
+
+    def test_a_server_that_ends_or_is_not_seen_to_listen_keeps_nobody_waiting(self):
+        with mock.patch.object(in_guest, "_LISTEN_SECONDS", 0.3):
+            told = self.results(programs.Program("x", ("exit 3", "true"), listens=True),
+                                programs.Program("y", ("sleep 1", "true"), listens=True))
+        self.assertEqual([[result["status"] for result in node] for node in told], [[3, 0], [0, 0]])
+
+    def test_both_begin_anew_when_the_client_was_too_early_but_not_without_end(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(in_guest, "_LISTEN_SECONDS", 0.1):
+            early = "echo 'Event: RDMA_CM_EVENT_REJECTED; error: 8.'; exit 139"
+            once = programs.Program("x", (f"test -e {folder}/early || exec sleep 60",
+                                          f"test -e {folder}/early || {{ touch {folder}/early; {early}; }}"),
+                                    listens=True, again=programs.TOO_EARLY)
+            always = programs.Program("y", ("exec sleep 2", early), listens=True, again=programs.TOO_EARLY)
+            told = self.results(once, always)
+        self.assertEqual([[result["goes"] for result in node] for node in told], [[2, 3]] * 2)
+        self.assertEqual([result["status"] for result in told[1]], [0, 139])
+        self.assertEqual(told[0][0]["status"], 0)
+        self.assertLess(told[0][0]["seconds"], 20)
+
+    def test_clients_of_perftest_alone_that_use_rdma_cm_may_be_too_early(self):
+        self.assertEqual({program.name for program in programs.PROGRAMS if program.again},
+                         {program.name for program in programs.PROGRAMS if program.name.endswith(" -R")})
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def launch(core, names, folder, *more):
     """Its status, and what it says. The guests run the programs, whatever becomes of each. `more`: for sim/launch."""
     factor = programs.FACTORS[core]
     chosen = programs.chosen(names or programs.of_core(core))
-    seconds = sum(program.seconds * factor + program.settle for program in chosen) + 60
+    seconds = sum(program.seconds * factor + program.settle for program in chosen) + 60  # few begin anew
     named = " ".join(f"'{name}'" for name in names)
     return subprocess.run(
         [sys.executable, _CLONE / "sim/launch", "--directory", folder, "--world", "--memory", "1G",
@@ -66,8 +66,10 @@ def judge(program, found, factor=1):
     """Prints the row; returns how many nodes have failed."""
     nodes = [node for node in range(_NODES) if program.command(node) is not None]
     told = {node: problem(program, found.get((node, program.name)), node, factor) for node in nodes}
-    seconds = max((found[node, program.name]["seconds"] for node in nodes if (node, program.name) in found), default=0)
-    print(f"{program.name:<24}{seconds:6.1f} s  {'FAILED' if any(told.values()) else 'ok'}")
+    ran = [found[node, program.name] for node in nodes if (node, program.name) in found]
+    goes = max((result.get("goes", 1) for result in ran), default=1)
+    print(f"{program.name:<24}{max((result['seconds'] for result in ran), default=0):6.1f} s  "
+          f"{'FAILED' if any(told.values()) else 'ok'}{f', at go {goes}' if goes > 1 else ''}")
     for node, text in told.items():
         if text:
             print(f"  node {node}: {text}: {program.command(node)}")
