@@ -10,14 +10,10 @@
 struct exrnic_port_file {
 	struct exrnic_port port;
 	wait_queue_head_t wait;
+	struct mutex lock;	/* of what acts on the port: interrupts are off meanwhile, and a peer may be slow */
 	struct exrnic_file *file;
 	struct list_head entry;	/* of file->ports */
 };
-
-static struct exrnic_port *exrnic_port_of(struct file *filp)
-{
-	return &((struct exrnic_port_file *)filp->private_data)->port;
-}
 
 /* Also in an interrupt. */
 static void exrnic_port_file_wake(struct exrnic_port *port)
@@ -36,25 +32,55 @@ static int exrnic_port_file_tell(const struct exrnic_port_news *news, char __use
 	return copy_to_user(to, &event, sizeof(event)) ? -EFAULT : 0;
 }
 
+/* -EINTR: the process is killed. */
+static int exrnic_port_file_peek(struct exrnic_port_file *pfile, struct exrnic_port_news *news)
+{
+	int err = mutex_lock_killable(&pfile->lock);
+	bool any;
+
+	if (err)
+		return err;
+	any = exrnic_port_peek(&pfile->port, news);
+	mutex_unlock(&pfile->lock);
+	return any;
+}
+
+static int exrnic_port_file_take(struct exrnic_port_file *pfile, const struct exrnic_port_news *news)
+{
+	int err = mutex_lock_killable(&pfile->lock);
+	bool taken;
+
+	if (err)
+		return err;
+	taken = exrnic_port_take(&pfile->port, news);
+	mutex_unlock(&pfile->lock);
+	return taken;
+}
+
 /* What cannot be written stays to be told. */
 static ssize_t exrnic_port_file_read(struct file *filp, char __user *to, size_t room, loff_t *pos)
 {
 	struct exrnic_port_file *pfile = filp->private_data;
 	struct exrnic_port *port = &pfile->port;
 	struct exrnic_port_news news;
-	int err;
+	int err, any;
 
 	if (room < sizeof(struct exrnic_port_event))
 		return -EINVAL;
 	for (;;) {
-		if (exrnic_port_peek(port, &news)) {
+		any = exrnic_port_file_peek(pfile, &news);
+		if (any > 0) {
 			err = exrnic_port_file_tell(&news, to);
 			if (err)
 				return err;
-			if (exrnic_port_take(port, &news))
+			any = exrnic_port_file_take(pfile, &news);
+			if (any > 0)
 				return sizeof(struct exrnic_port_event);
-			continue;
+			if (!any)
+				continue;
 		}
+		if (any < 0)
+			return any;
 		if (exrnic_port_is_closed(port))
 			return -ENODEV;
 		if (filp->f_flags & O_NONBLOCK)
@@ -76,29 +102,51 @@ static __poll_t exrnic_port_file_poll(struct file *filp, poll_table *table)
 		return EPOLLHUP;
 	if (!exrnic_port_may_tell(port))
 		return 0;
-	return exrnic_port_peek(port, &unused) ? EPOLLIN | EPOLLRDNORM : 0;
+	return exrnic_port_file_peek(pfile, &unused) > 0 ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-static long exrnic_port_file_spad(struct exrnic_port *port, unsigned int cmd, void __user *user)
+static int exrnic_port_file_bits(struct exrnic_port_file *pfile, unsigned int cmd, u32 bits)
+{
+	int err = mutex_lock_killable(&pfile->lock);
+
+	if (err)
+		return err;
+	err = cmd == EXRNIC_PORT_IOCTL_RING ? exrnic_port_ring(&pfile->port, bits)
+					    : exrnic_port_set_mask(&pfile->port, bits);
+	mutex_unlock(&pfile->lock);
+	return err;
+}
+
+static int exrnic_port_file_access(struct exrnic_port_file *pfile, unsigned int cmd, struct exrnic_port_spad *spad)
 {
 	const bool of_peer = cmd == EXRNIC_PORT_IOCTL_SET_SPAD ||
 			     cmd == EXRNIC_PORT_IOCTL_GET_PEER_SPAD;
+	int err = mutex_lock_killable(&pfile->lock);
+
+	if (err)
+		return err;
+	err = _IOC_DIR(cmd) & _IOC_READ ? exrnic_port_get_spad(&pfile->port, of_peer, spad->index, &spad->value)
+					: exrnic_port_set_spad(&pfile->port, of_peer, spad->index, spad->value);
+	mutex_unlock(&pfile->lock);
+	return err;
+}
+
+static long exrnic_port_file_spad(struct exrnic_port_file *pfile, unsigned int cmd, void __user *user)
+{
 	struct exrnic_port_spad spad;
 	int err;
 
 	if (copy_from_user(&spad, user, sizeof(spad)))
 		return -EFAULT;
-	if (!(_IOC_DIR(cmd) & _IOC_READ))
-		return exrnic_port_set_spad(port, of_peer, spad.index, spad.value);
-	err = exrnic_port_get_spad(port, of_peer, spad.index, &spad.value);
-	if (err)
+	err = exrnic_port_file_access(pfile, cmd, &spad);
+	if (err || !(_IOC_DIR(cmd) & _IOC_READ))
 		return err;
 	return copy_to_user(user, &spad, sizeof(spad)) ? -EFAULT : 0;
 }
 
 static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	struct exrnic_port *port = exrnic_port_of(filp);
+	struct exrnic_port_file *pfile = filp->private_data;
 	void __user *user = (void __user *)arg;
 	u32 bits;
 
@@ -107,13 +155,12 @@ static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned
 	case EXRNIC_PORT_IOCTL_MASK:
 		if (copy_from_user(&bits, user, sizeof(bits)))
 			return -EFAULT;
-		return cmd == EXRNIC_PORT_IOCTL_RING ? exrnic_port_ring(port, bits)
-						     : exrnic_port_set_mask(port, bits);
+		return exrnic_port_file_bits(pfile, cmd, bits);
 	case EXRNIC_PORT_IOCTL_SET_SPAD:
 	case EXRNIC_PORT_IOCTL_GET_SPAD:
 	case EXRNIC_PORT_IOCTL_SET_OWN_SPAD:
 	case EXRNIC_PORT_IOCTL_GET_PEER_SPAD:
-		return exrnic_port_file_spad(port, cmd, user);
+		return exrnic_port_file_spad(pfile, cmd, user);
 	default:
 		return -ENOTTY;
 	}
@@ -130,6 +177,7 @@ static struct exrnic_port_file *exrnic_port_file_alloc(struct exrnic_file *file)
 	pfile->file = file;
 	exrnic_port_init(&pfile->port, exrnic_port_file_wake);
 	init_waitqueue_head(&pfile->wait);
+	mutex_init(&pfile->lock);
 	return pfile;
 }
 

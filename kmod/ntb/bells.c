@@ -115,15 +115,17 @@ void exrnic_ntb_bells_close(struct exrnic_ntb_link *link)
 	tasklet_kill(&link->bells);
 }
 
+/* One at a time: interrupts are off, and a peer may be slow. */
 static void exrnic_ntb_spads_tell(struct exrnic_ntb_link *link)
 {
 	unsigned long flags;
 	u32 i;
 
-	spin_lock_irqsave(&link->spads_lock, flags);
-	for (i = 0; i < EXRNIC_PORT_SPADS; i++)
+	for (i = 0; i < EXRNIC_PORT_SPADS; i++) {
+		spin_lock_irqsave(&link->spads_lock, flags);
 		exrnic_port_set_spad(&link->bells_port, false, i, link->spads[i]);
-	spin_unlock_irqrestore(&link->spads_lock, flags);
+		spin_unlock_irqrestore(&link->spads_lock, flags);
+	}
 }
 
 bool exrnic_ntb_bells_ready(struct exrnic_ntb_link *link)
@@ -208,22 +210,60 @@ void exrnic_ntb_peer_hold(struct exrnic_ntb_link *link)
 	spin_unlock_irqrestore(&link->spads_lock, flags);
 }
 
-void exrnic_ntb_peer_release(struct exrnic_ntb_link *link, bool tell)
+/* One at a time, likewise. What is behind the last one waits until all of them are told. */
+static void exrnic_ntb_held_tell(struct exrnic_ntb_link *link)
 {
 	unsigned long flags;
 	u32 i;
 
-	spin_lock_irqsave(&link->spads_lock, flags);
-	if (tell) {
-		for_each_set_bit(i, &link->held, EXRNIC_PORT_SPADS)
+	for (i = 0; i < EXRNIC_PORT_SPADS; i++) {
+		spin_lock_irqsave(&link->spads_lock, flags);
+		if (__test_and_clear_bit(i, &link->held))
 			exrnic_port_set_spad(&link->bells_port, true, i, link->held_spads[i]);
+		spin_unlock_irqrestore(&link->spads_lock, flags);
+	}
+}
+
+/* False: something has come to be held meanwhile. */
+static bool exrnic_ntb_release(struct exrnic_ntb_link *link)
+{
+	unsigned long flags;
+	bool released;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
+	released = !link->held;
+	if (released) {
 		if (link->held_bells)
 			exrnic_port_ring(&link->bells_port, link->held_bells);
+		link->held_bells = 0;
+		link->holds = false;
 	}
-	link->holds = false;
+	spin_unlock_irqrestore(&link->spads_lock, flags);
+	return released;
+}
+
+static void exrnic_ntb_forget_held(struct exrnic_ntb_link *link)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&link->spads_lock, flags);
 	link->held = 0;
 	link->held_bells = 0;
+	link->holds = false;
 	spin_unlock_irqrestore(&link->spads_lock, flags);
+}
+
+void exrnic_ntb_peer_release(struct exrnic_ntb_link *link, bool tell)
+{
+	if (!READ_ONCE(link->holds))
+		return;
+	if (!tell) {
+		exrnic_ntb_forget_held(link);
+		return;
+	}
+	do {
+		exrnic_ntb_held_tell(link);
+	} while (!exrnic_ntb_release(link));
 }
 
 int exrnic_ntb_peer_ring(struct exrnic_ntb_link *link, u32 bells)
