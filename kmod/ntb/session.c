@@ -274,6 +274,8 @@ static int exrnic_ntb_go_on(struct exrnic_ntb_link *link)
 	int err = 0;
 
 	link->record.ready = ready;
+	if (!ready)
+		exrnic_ntb_set_up(link, false); /* whatever the peer says, and if it is changing that without end */
 	if (!link->record.enabled && !link->up) {
 		/* What clients have translated is for the peer of a link that they want. */
 		changed |= link->queues.has_qps;
