@@ -127,6 +127,7 @@ struct exrnic_device {
 	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
 	spinlock_t ports_lock;	/* also in interrupts */
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
+	u32 ports_reserved;	/* BIT() of each */
 
 	struct mutex users_lock;
 	struct list_head users;	/* struct exrnic_user */

@@ -46,13 +46,38 @@ bool exrnic_port_may_tell(const struct exrnic_port *port)
 }
 EXRNIC_EXPORT(exrnic_port_may_tell);
 
-static int exrnic_port_claim(struct exrnic_port *port)
+int exrnic_ports_reserve(struct exrnic_device *edev, u32 ports)
+{
+	unsigned long flags;
+	int err = -EBUSY;
+
+	spin_lock_irqsave(&edev->ports_lock, flags);
+	if (!(edev->ports_reserved & ports)) {
+		edev->ports_reserved |= ports;
+		err = 0;
+	}
+	spin_unlock_irqrestore(&edev->ports_lock, flags);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_ports_reserve);
+
+void exrnic_ports_give_back(struct exrnic_device *edev, u32 ports)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&edev->ports_lock, flags);
+	edev->ports_reserved &= ~ports;
+	spin_unlock_irqrestore(&edev->ports_lock, flags);
+}
+EXRNIC_EXPORT(exrnic_ports_give_back);
+
+static int exrnic_port_claim(struct exrnic_port *port, bool reserved)
 {
 	struct exrnic_device *edev = port->edev;
 	int err = -EBUSY;
 
 	spin_lock_irq(&edev->ports_lock);
-	if (!edev->ports[port->number]) {
+	if (!edev->ports[port->number] && !!(edev->ports_reserved & BIT(port->number)) == reserved) {
 		edev->ports[port->number] = port;
 		WRITE_ONCE(port->vector->ports, port->vector->ports | BIT(port->number));
 		err = 0;
@@ -117,7 +142,7 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 	msix_vector = exrnic_vectors_add_port(edev, port, attr->comp_vector);
 	if (msix_vector < 0)
 		return msix_vector;
-	err = exrnic_port_claim(port);
+	err = exrnic_port_claim(port, attr->reserved);
 	if (err)
 		exrnic_vectors_remove_port(port);
 	else

@@ -637,6 +637,7 @@ struct exrnic_port_attr {
 	u32 peer_port;
 	u32 comp_vector;	/* of its interrupts: as of a completion queue */
 	u32 mask;	/* of its bells, at first: as of exrnic_port_set_mask() */
+	bool reserved;	/* for who opens it */
 };
 
 /* What a port has to tell. */
@@ -648,9 +649,15 @@ struct exrnic_port_news {
 	u32 taken;
 };
 
+/*
+ * BIT() of ports that from now on nobody else opens, in all lives of the device. Who has one open keeps it until it is closed.
+ * -EBUSY: another one has reserved one of them. Does not sleep.
+ */
+int exrnic_ports_reserve(struct exrnic_device *edev, u32 ports);
+void exrnic_ports_give_back(struct exrnic_device *edev, u32 ports);
 /* Once, before all else. It is closed. */
 void exrnic_port_init(struct exrnic_port *port, void (*wake)(struct exrnic_port *port));
-/* -EINVAL: no such port or peer, -EBUSY: somebody has it. Opening and closing are for threads, as all else is not. */
+/* -EINVAL: no such port or peer, -EBUSY: somebody has it, or has reserved it. Opening and closing are for threads, as all else is not. */
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_port_attr *attr);
 /* Twice, one behind the other, does no harm. What acts on it gives -ENODEV from then on. */

@@ -93,6 +93,7 @@ int exrnic_ntb_bells_open(struct exrnic_ntb_link *link)
 		.peer_port = 2 * link->settings.peer_link,
 		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
 		.mask = READ_ONCE(link->bells_mask),
+		.reserved = true,
 	};
 	unsigned long flags;
 	int err;

@@ -261,9 +261,12 @@ struct exrnic_ntb_link *exrnic_ntb_link_create(struct exrnic_device *edev, const
 	link = exrnic_ntb_link_alloc(edev, settings, identity.node);
 	if (!link)
 		return ERR_PTR(-ENOMEM);
-	err = exrnic_ntb_windows_reserve(link);
+	err = exrnic_ports_reserve(edev, EXRNIC_NTB_PORTS(settings->link));
 	if (err)
 		goto err_free;
+	err = exrnic_ntb_windows_reserve(link);
+	if (err)
+		goto err_ports;
 	err = exrnic_ntb_dma_create(link);
 	if (err)
 		goto err_windows;
@@ -277,6 +280,8 @@ err_dma:
 	exrnic_ntb_dma_destroy(link);
 err_windows:
 	exrnic_ntb_windows_give_back(link);
+err_ports:
+	exrnic_ports_give_back(edev, EXRNIC_NTB_PORTS(settings->link));
 err_free:
 	kfree(link);
 	return ERR_PTR(err);
@@ -289,5 +294,6 @@ void exrnic_ntb_link_destroy(struct exrnic_ntb_link *link)
 	exrnic_ntb_dma_destroy(link);
 	cancel_delayed_work_sync(&link->work);
 	exrnic_ntb_windows_give_back(link);
+	exrnic_ports_give_back(link->edev, EXRNIC_NTB_PORTS(link->settings.link));
 	kfree(link);
 }

@@ -26,6 +26,8 @@
 #include "exrnic_kernel_path.h"
 
 #define EXRNIC_NTB_LINKS	(EXRNIC_PORTS / 2)
+/* Of a link. */
+#define EXRNIC_NTB_PORTS(link)	(BIT(2 * (link)) | BIT(2 * (link) + 1))
 #define EXRNIC_NTB_WINDOWS_MAX	6
 /* log2 of copies under way. */
 #define EXRNIC_NTB_COPIES_LOG	8
@@ -125,7 +127,8 @@ struct exrnic_ntb_link {
 
 	struct mutex windows_lock;		/* one client at a time sets a translation */
 	struct mutex lock;			/* of all until the next comment */
-	bool alive;				/* the device is, and ports and queues are there */
+	bool wanted;				/* the device lives */
+	bool alive;				/* and the queues are there */
 	bool met;				/* the odd ports have found each other */
 	bool enabled;
 	struct exrnic_ntb_queues queues;
@@ -150,7 +153,7 @@ struct exrnic_ntb_link {
 	u16 followed;				/* by the peer: what was told up to this number; read without the lock */
 	wait_queue_head_t wait;			/* for that */
 	struct delayed_work work;
-	struct delayed_work reopen;		/* of ports; while the device lives */
+	struct delayed_work reopen;		/* of queues and ports; while the device lives */
 	unsigned long reopen_pause;
 	unsigned long work_jiffy;		/* when it was done last, */
 	unsigned int work_count;		/* and how often then; by the work alone */

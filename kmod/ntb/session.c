@@ -22,7 +22,7 @@
 /* Clients put in order what they have, and sleep in between, before they may hear that the link is up again. */
 #define EXRNIC_NTB_DOWN_MIN		HZ
 #define EXRNIC_NTB_DOWN_MAX		(8 * HZ)
-/* A port whose link is not up is opened anew, each time later. */
+/* What the device refuses is tried anew, and a port whose link is not up is opened anew, each time later. */
 #define EXRNIC_NTB_REOPEN_MIN		HZ
 #define EXRNIC_NTB_REOPEN_MAX		(30 * HZ)
 /* What lasts so long is no trick of a peer's: pauses are short again. */
@@ -307,7 +307,7 @@ static void exrnic_ntb_reopen_later(struct exrnic_ntb_link *link)
 {
 	const unsigned int turns = link->node > link->settings.peer_node ? 2 : 1;
 
-	if (exrnic_ntb_ports_are_up(link))
+	if (link->alive && exrnic_ntb_ports_are_up(link))
 		link->reopen_pause = EXRNIC_NTB_REOPEN_MIN;
 	else
 		queue_delayed_work(system_unbound_wq, &link->reopen, turns * link->reopen_pause);
@@ -337,7 +337,7 @@ static void exrnic_ntb_work(struct work_struct *work)
 		if (err)
 			exrnic_ntb_begin_anew(link, err);
 	}
-	if (link->alive)
+	if (link->wanted)
 		exrnic_ntb_reopen_later(link);
 	mutex_unlock(&link->lock);
 }
@@ -438,6 +438,7 @@ static int exrnic_ntb_control_open(struct exrnic_ntb_link *link)
 		.peer_node = link->settings.peer_node,
 		.peer_port = 2 * link->settings.peer_link + 1,
 		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
+		.reserved = true,
 	};
 
 	return exrnic_port_open(link->edev, &link->control_port, &attr);
@@ -461,24 +462,6 @@ static int exrnic_ntb_reopen_ports(struct exrnic_ntb_link *link)
 	return err;
 }
 
-/* One that somebody else has taken meanwhile is tried again, too. */
-static void exrnic_ntb_reopen(struct work_struct *work)
-{
-	struct exrnic_ntb_link *link = container_of(to_delayed_work(work), struct exrnic_ntb_link, reopen);
-	int err;
-
-	mutex_lock(&link->lock);
-	if (link->alive && !exrnic_device_error(link->edev) && !exrnic_ntb_ports_are_up(link)) {
-		err = exrnic_ntb_reopen_ports(link);
-		if (err)
-			dev_err_ratelimited(&link->ntb.dev, "ports %u and %u: error %d\n", 2 * link->settings.link,
-					    2 * link->settings.link + 1, err);
-		link->reopen_pause = min_t(unsigned long, 2 * link->reopen_pause, EXRNIC_NTB_REOPEN_MAX);
-	}
-	mutex_unlock(&link->lock);
-	exrnic_ntb_kick(link);
-}
-
 static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 {
 	int err = exrnic_ntb_queues_create(link);
@@ -486,44 +469,56 @@ static int exrnic_ntb_begin_life(struct exrnic_ntb_link *link)
 	if (err)
 		return err;
 	err = exrnic_ntb_dma_begin(link);
-	if (err)
-		goto err_queues;
-	err = exrnic_ntb_bells_open(link);
-	if (err)
-		goto err_dma;
-	err = exrnic_ntb_control_open(link);
-	if (err)
-		goto err_bells;
+	if (err) {
+		exrnic_ntb_queues_destroy(link);
+		return err;
+	}
 	link->met = false;
 	link->not_before = jiffies;
 	link->pause = EXRNIC_NTB_PAUSE_MIN;
-	link->reopen_pause = EXRNIC_NTB_REOPEN_MIN;
 	link->alive = true;
 	exrnic_device_watch(link->edev);
 	return 0;
+}
 
-err_bells:
-	exrnic_ntb_bells_close(link);
-err_dma:
-	exrnic_ntb_dma_end(link);
-err_queues:
-	exrnic_ntb_queues_destroy(link);
-	return err;
+/* What cannot be had is tried again: a process may have opened these ports before they were reserved. */
+static void exrnic_ntb_open(struct exrnic_ntb_link *link)
+{
+	int err = link->alive ? 0 : exrnic_ntb_begin_life(link);
+
+	if (err) {
+		dev_err_ratelimited(&link->ntb.dev, "the link stays down, as the device refuses its queues: error %d\n", err);
+		return;
+	}
+	err = exrnic_ntb_reopen_ports(link);
+	if (err)
+		dev_err_ratelimited(&link->ntb.dev, "the link stays down, as ports %u and %u cannot be had: error %d\n",
+				    2 * link->settings.link, 2 * link->settings.link + 1, err);
+}
+
+static void exrnic_ntb_reopen(struct work_struct *work)
+{
+	struct exrnic_ntb_link *link = container_of(to_delayed_work(work), struct exrnic_ntb_link, reopen);
+
+	mutex_lock(&link->lock);
+	if (link->wanted && !exrnic_device_error(link->edev)) {
+		exrnic_ntb_open(link);
+		link->reopen_pause = min_t(unsigned long, 2 * link->reopen_pause, EXRNIC_NTB_REOPEN_MAX);
+	}
+	mutex_unlock(&link->lock);
+	exrnic_ntb_kick(link);
 }
 
 static void exrnic_ntb_begin(struct exrnic_client *client)
 {
 	struct exrnic_ntb_link *link = container_of(client, struct exrnic_ntb_link, client);
-	int err;
 
 	mutex_lock(&link->lock);
-	err = exrnic_ntb_begin_life(link);
+	link->reopen_pause = EXRNIC_NTB_REOPEN_MIN;
+	link->wanted = true;
+	exrnic_ntb_open(link);
 	mutex_unlock(&link->lock);
-	if (err)
-		dev_err(&link->ntb.dev, "the link stays down, as the device refuses its ports (%u and %u) or queues: error %d\n",
-			2 * link->settings.link, 2 * link->settings.link + 1, err);
-	else
-		exrnic_ntb_kick(link);
+	exrnic_ntb_kick(link);
 }
 
 static void exrnic_ntb_end_life(struct exrnic_ntb_link *link)
@@ -543,6 +538,7 @@ static void exrnic_ntb_end(struct exrnic_client *client)
 	struct exrnic_ntb_link *link = container_of(client, struct exrnic_ntb_link, client);
 
 	mutex_lock(&link->lock);
+	link->wanted = false;
 	if (link->alive)
 		exrnic_ntb_end_life(link);
 	mutex_unlock(&link->lock);
