@@ -25,6 +25,16 @@ static unsigned int max_device_pinned_mib;
 module_param(max_device_pinned_mib, uint, 0644);
 MODULE_PARM_DESC(max_device_pinned_mib, "Most memory pinned for a device, MiB; 0: no limit");
 
+/* Those of the last link of exrnic_ntb. */
+static unsigned int privileged_ports = 3U << (EXRNIC_PORTS - 2);
+module_param(privileged_ports, uint, 0644);
+MODULE_PARM_DESC(privileged_ports, "Bits of the ports that only who has CAP_NET_RAW may open");
+
+bool exrnic_limits_permit_port(u32 port)
+{
+	return port >= EXRNIC_PORTS || !(READ_ONCE(privileged_ports) & BIT(port)) || capable(CAP_NET_RAW);
+}
+
 /* ---- The rdma cgroup. Its try_charge says -EAGAIN for what is a quota here. */
 
 int exrnic_limits_publish(struct exrnic_chardev *chardev, const char *name)

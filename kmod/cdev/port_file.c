@@ -220,6 +220,8 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 	struct file *filp;
 	int err;
 
+	if (!exrnic_limits_permit_port(attr->port))
+		return ERR_PTR(-EPERM);
 	pfile = exrnic_port_file_alloc(file);
 	if (IS_ERR(pfile))
 		return ERR_CAST(pfile);

@@ -223,6 +223,8 @@ void exrnic_umsg_channel_release(struct exrnic_ucontext *uctx);	/* if there is o
 int exrnic_limits_publish(struct exrnic_chardev *chardev, const char *name);
 void exrnic_limits_fini(struct exrnic_chardev *chardev);
 /* Of uctx->chardev, and a user page of it. Between these two uctx->user is there. */
+/* Whether the caller may open it. */
+bool exrnic_limits_permit_port(u32 port);
 int exrnic_limits_open(struct exrnic_ucontext *uctx);
 void exrnic_limits_close(struct exrnic_ucontext *uctx);
 

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -109,10 +111,58 @@ static void it_ends_with_its_file(void)
 	close(port);
 }
 
+static void for_who_may(void)
+{
+	enum { PRIVILEGED = EXRNIC_PORTS - 1 };
+	int fd = open_device();
+
+	close(open_port(fd, PRIVILEGED, other_node(fd), PEER_PORT));
+	become_nobody(64);
+	CHECK_ERR(open_port(fd, PRIVILEGED, other_node(fd), PEER_PORT), EPERM);
+	CHECK_ERR(open_port(fd, PRIVILEGED - 1, other_node(fd), PEER_PORT), EPERM);
+	close(make_port(fd));
+}
+
+/* What one of them does, again and again, keeps no other from being killed. */
+static void act(int port)
+{
+	struct exrnic_port_spad spad = { .index = 1 };
+	struct pollfd wait = { .fd = port, .events = POLLIN };
+	uint32_t bits = 0;
+
+	for (;;) {
+		ioctl(port, EXRNIC_PORT_IOCTL_GET_PEER_SPAD, &spad);
+		ioctl(port, EXRNIC_PORT_IOCTL_MASK, &bits);
+		poll(&wait, 1, 0);
+	}
+}
+
+static void many_act_on_one(void)
+{
+	enum { PROCESSES = 8 };
+	int fd = open_device(), port = make_port(fd), status;
+	pid_t child[PROCESSES];
+
+	for (int i = 0; i < PROCESSES; i++) {
+		child[i] = fork();
+		if (!child[i])
+			act(port);
+	}
+	usleep(100000);
+	for (int i = 0; i < PROCESSES; i++) {
+		CHECK_EQ(kill(child[i], SIGKILL), 0);
+		CHECK_EQ(waitpid(child[i], &status, 0), child[i]);
+	}
+	close(port);
+	close(make_port(fd));
+}
+
 const struct test port_tests[] = {
 	{ "a port has one owner", one_owner, 0 },
 	{ "a port, or scratchpad, that is not there is refused", what_makes_no_sense_is_refused, 0 },
 	{ "a port without a link tells nothing, and nobody", without_a_link, 0 },
 	{ "a port ends with the device file that opened it", it_ends_with_its_file, 0 },
+	{ "a port that is privileged is for CAP_NET_RAW", for_who_may, 0 },
+	{ "processes that act on one port at the same time can be killed", many_act_on_one, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -14,6 +14,7 @@
 
 #include "support.h"
 
+#define PRIVILEGED_PORTS "/sys/module/exrnic_cdev/parameters/privileged_ports"
 #define SHARE_OF_A_USER "/sys/module/exrnic/parameters/max_user_percent"
 
 enum { MEMLOCK_PAGES = 64 };
@@ -80,7 +81,9 @@ static void all_ports_of_nobody(void)
 static void the_share_can_be_set(void)
 {
 	write_file(SHARE_OF_A_USER, "100");
+	write_file(PRIVILEGED_PORTS, "0");
 	in_a_process(all_ports_of_nobody);
+	write_file(PRIVILEGED_PORTS, "0xc000");
 	write_file(SHARE_OF_A_USER, "50");
 	in_a_process(ports);
 }

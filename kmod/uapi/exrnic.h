@@ -427,7 +427,8 @@ struct exrnic_create_window {
  * this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
  * file descriptor (close-on-exec): read() waits for the next struct exrnic_port_event, poll() says
  * POLLIN when there is one, the commands below act on it, and close() closes the port.
- * EBUSY: somebody has it. It is an object of this file until it is closed. It interrupts by one of the vectors for
+ * EBUSY: somebody has it, or the kernel keeps it (exrnic_ntb). EPERM: it is for who has CAP_NET_RAW, as the administrator says
+ * (privileged_ports of exrnic_cdev; 14 and 15 by default). It is an object of this file until it is closed. It interrupts by one of the vectors for
  * completion queues, one that few of these and of ports have: by its own, as long as there are enough.
  */
 struct exrnic_open_port {

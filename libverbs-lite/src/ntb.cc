@@ -129,7 +129,10 @@ vl_port* vl_open_port(vl_rnic* rnic, unsigned number, unsigned peer_node, unsign
   if (port == nullptr) return Fail(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->OpenPort(number, peer_node, peer_port, &port->fd) != 0) {
-    exrnic::Explain(EBUSY, "port %u is open already, in this process or another one", number);
+    exrnic::Explain(EBUSY, "port %u is open already, in this process, another one or the kernel",
+                    number);
+    exrnic::Explain(EPERM, "port %u is for who has CAP_NET_RAW (privileged_ports of exrnic_cdev)",
+                    number);
     return nullptr;
   }
   ++rnic->users;

@@ -76,7 +76,7 @@ struct vl_port_event {
 /*
  * Opens port `port` (0 to VL_PORTS - 1), whose peer is port `peer_port` of node `peer_node`; that
  * one names this one likewise. Who uses which is for the two to agree on. EBUSY: it is open
- * already.
+ * already, or the kernel keeps it. EPERM: it is for who has CAP_NET_RAW, as the administrator says.
  */
 VL_API struct vl_port* vl_open_port(struct vl_rnic* rnic, unsigned port, unsigned peer_node,
                                     unsigned peer_port);
