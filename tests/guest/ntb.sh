@@ -101,9 +101,14 @@ meet
 if [ "$node" = 1 ]; then
 	meet
 	unload
-	exrnic-ntb-forge --to 0 --seconds 3
+	exrnic-ntb-forge --to 0 --seconds 2 --downs 4
 	meet
+	# A process that has the ports when they are reserved is waited for, and none gets them from then on.
+	exrnic-ntb-forge --to 0 --seconds 0 --held 2 &
+	sleep 1
 	load
+	wait $! || fail "who had the ports has lost them"
+	exrnic-ntb-forge --to 0 --seconds 0 && fail "a process has got the ports of a link"
 else
 	echo 0:$bytes >"$tool/peer0/peer_mw_trans0"
 	echo $bytes >"$tool/peer0/mw_trans0"
@@ -115,6 +120,9 @@ else
 	echo 0:0 >"$tool/peer0/peer_mw_trans0"
 	echo 0 >"$tool/peer0/mw_trans0"
 	meet
+	# It would stay down for longer and longer.
+	unload
+	load
 fi
 up
 meet
