@@ -32,9 +32,6 @@ LEVELS = (
     ("libverbs-lite/src", "libverbs-lite/examples", "libverbs-lite/sisci/bench", "libverbs-lite/sisci/src",
      "provider"),
     ("libverbs-lite/bench", "libverbs-lite/cluster/src", "libverbs-lite/java/bench", "libverbs-lite/java/jni"),
-    ("libverbs-lite/cluster/examples", "libverbs-lite/pm/src"),
-    ("libverbs-lite/pm/examples",),
-    ("libverbs-lite/bench", "libverbs-lite/cluster/src"),
     ("libverbs-lite/cluster/examples", "libverbs-lite/dsm/src", "libverbs-lite/pm/src"),
     ("libverbs-lite/dsm/examples", "libverbs-lite/pm/examples"),
 )
