@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world images figures \
+  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -228,6 +228,12 @@ bench: build ## Measure | The core in simulated time, and guests: build/bench/re
 bench-world: build guest-world provider ## Measure | pyverbs, perftest, MPI in guests, in wall and simulated time: build/bench/results.json
 	@mkdir -p build/bench
 	@$(ENV) $(PYTHON) tools/bench/world_guests.py build/bench/results.json
+
+# Added to the figures of make bench.
+bench-java: build ## Measure | Threads that send files in Java, in C++ and by TCP, in guests, in simulated time: build/bench/results.json (20 min)
+	@mkdir -p build/bench
+	@[[ -e build/bench/results.json ]] || echo '[]' >build/bench/results.json
+	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
 
 # Of one work request without guests, and of the figures that make figures has left.
 images: ## Measure | The pictures of the documentation: docs/timeline.png, docs/figures.png

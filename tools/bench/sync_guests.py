@@ -74,7 +74,8 @@ def _cpu_seconds():
 
 
 def launch(options, name, profile, guests, command, sync, **more):
-    """Returns the rows of one launch, in the order of the guests, each with the wall time at which it came."""
+    """Returns the rows of one launch, in the order of the guests, each with the wall time at which it came.
+    `more`: of cosim.Settings."""
     print(f"bench: {name}, {profile}", file=sys.stderr, flush=True)
     rows = [[] for _ in range(guests)]
     settings = cosim.Settings(
@@ -82,7 +83,7 @@ def launch(options, name, profile, guests, command, sync, **more):
         sim=options.sim.resolve(), qemu=options.qemu, kernel=options.kernel,
         initramfs=options.initramfs.resolve(), command=command, guests=guests, sync=sync,
         sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=600,
-        run_seconds=600, **more)
+        **{"run_seconds": 600, **more})
     cosim.CoSim(settings, lambda node, row: rows[node].append((time.monotonic(), row)),
                 lambda text: None).run()
     return [row for rows_of_one in rows for row in rows_of_one]
@@ -176,17 +177,22 @@ def measure(options):
     return rows
 
 
+def add_inputs(parser):
+    """Options that say where what a launch needs is."""
+    parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
+    parser.add_argument("--plugin", type=pathlib.Path,
+                        default=_BUILD / "host/sim/time_sync/libexrnic-time.so")
+    parser.add_argument("--initramfs", type=pathlib.Path,
+                        default=_BUILD / "guest/initramfs.cpio")
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("--profile", choices=_PROFILES, help="measure this one alone, once")
     parser.add_argument("--core", default="ref", help="RNIC core (default: %(default)s)")
-    parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
-    parser.add_argument("--plugin", type=pathlib.Path,
-                        default=_BUILD / "host/sim/time_sync/libexrnic-time.so")
-    parser.add_argument("--initramfs", type=pathlib.Path,
-                        default=_BUILD / "guest/initramfs.cpio")
+    add_inputs(parser)
     found.add_options(parser)
     return parser.parse_args()
 
