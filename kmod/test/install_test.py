@@ -116,13 +116,20 @@ class Sources(unittest.TestCase):
         self.assertFalse([path for path in self.sources.rglob("*") if path.is_symlink()])
 
     def test_dkms_is_told_of_every_module_and_of_the_version(self):
-        told = subprocess.run(
-            ["bash", "-c", f'. {self.sources}/dkms.conf; echo "$PACKAGE_NAME-$PACKAGE_VERSION"; '
-             'echo "${BUILT_MODULE_NAME[@]}"; echo "${#BUILT_MODULE_LOCATION[@]} ${#DEST_MODULE_LOCATION[@]}"'],
+        modules = [name.removesuffix(".o") for name in
+                   re.search(r"^obj-m := (.*)$", (_KMOD / "Kbuild").read_text(), re.MULTILINE)[1].split()]
+        for config, more in (("# CONFIG_NTB is not set", []), ("CONFIG_NTB=m", ["exrnic_ntb"])):
+            with tempfile.TemporaryDirectory() as kernel:
+                pathlib.Path(kernel, ".config").write_text(f"{config}\nCONFIG_NTB_NETDEV=m\n")
+                self.assertEqual(self.told(kernel), [
+                    self.sources.name, " ".join(modules + more), f"{len(modules + more)} {len(modules + more)}"])
+
+    def told(self, kernel):
+        return subprocess.run(
+            ["bash", "-c", f'kernel_source_dir={kernel} kernelver=none; . {self.sources}/dkms.conf; '
+             'echo "$PACKAGE_NAME-$PACKAGE_VERSION"; echo "${BUILT_MODULE_NAME[@]}"; '
+             'echo "${#BUILT_MODULE_LOCATION[@]} ${#DEST_MODULE_LOCATION[@]}"'],
             capture_output=True, text=True, check=True).stdout.splitlines()
-        modules = re.search(r"^obj-m := (.*)$", (_KMOD / "Kbuild").read_text(), re.MULTILINE)[1].split()
-        self.assertEqual(told, [self.sources.name, " ".join(name.removesuffix(".o") for name in modules),
-                                f"{len(modules)} {len(modules)}"])
 
     def test_firmware_rule_and_headers_are_installed_beside_them(self):
         self.assertEqual(
