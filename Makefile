@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
-  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java images figures \
+  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -234,6 +234,10 @@ bench-java: build ## Measure | Threads that send files in Java, in C++ and by TC
 	@mkdir -p build/bench
 	@[[ -e build/bench/results.json ]] || echo '[]' >build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
+
+# Likewise, and after it: the limits are in what make bench has measured. ONLY="sisci pm cluster".
+bench-libraries: build ## Measure | SISCI, PM and the cluster library in guests, RTL, simulated time: build/bench/results.json (15 min)
+	@$(ENV) $(PYTHON) tools/bench/library_guests.py build/bench/results.json $(if $(ONLY),--only $(ONLY))
 
 # Of one work request without guests, and of the figures that make figures has left.
 images: ## Measure | The pictures of the documentation: docs/timeline.png, docs/figures.png
