@@ -36,12 +36,20 @@ uint64_t DsmNumbers::Next() {  // splitmix64
   return z ^ (z >> 31);
 }
 
-uint64_t DsmDigest(const void* bytes, size_t count) {
-  const auto* const words = static_cast<const uint64_t*>(bytes);
-  uint64_t digest = 0xcbf29ce484222325;
-  for (size_t i = 0; i < count / sizeof(uint64_t); ++i)
-    digest = (digest ^ words[i]) * 0x100000001b3;
+uint64_t DsmDigest(const double* rows, size_t stride, unsigned row) {
+  uint64_t digest = 0xcbf29ce484222325 + row;
+  for (size_t i = 0; i < stride; ++i) {
+    uint64_t word;
+    memcpy(&word, &rows[row * stride + i], sizeof(word));
+    digest = (digest ^ word) * 0x100000001b3;
+  }
   return digest;
+}
+
+uint64_t DsmDigest(const double* rows, size_t stride, DsmPart part) {
+  uint64_t sum = 0;
+  for (unsigned row = part.begin; row < part.end; ++row) sum += DsmDigest(rows, stride, row);
+  return sum;
 }
 
 void CompareDsm(const double* got, const double* expected, size_t count, const char* what) {

@@ -51,7 +51,9 @@ class DsmNumbers {
   uint64_t state_;
 };
 
-uint64_t DsmDigest(const void* bytes, size_t count);
+// Of rows of so many numbers. The sum of those of all nodes does not depend on how many there are.
+uint64_t DsmDigest(const double* rows, size_t stride, unsigned row);
+uint64_t DsmDigest(const double* rows, size_t stride, DsmPart part);
 // Throws unless they are the same, bit by bit.
 void CompareDsm(const double* got, const double* expected, size_t count, const char* what);
 
@@ -60,7 +62,8 @@ struct DsmProgram {
   const char* what;
   DsmSizes usual;
   size_t (*area)(const DsmSizes& sizes);  // bytes of shared memory
-  // The digest of its result, on node 0. Throws where it is not that of one process.
+  // What tells its result; where that is of many numbers, this node's part of a sum. Throws on node
+  // 0 where it is not that of one process.
   uint64_t (*run)(const DsmSizes& sizes, DsmTimer* timer);
 };
 

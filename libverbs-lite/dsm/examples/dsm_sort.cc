@@ -60,8 +60,7 @@ uint64_t RunSort(const DsmSizes& sizes, DsmTimer* timer) {
     jia_barrier();
   }
   timer->End();
-  if (jiapid != 0) return 0;
-  if (sizes.checked) {
+  if (sizes.checked && jiapid == 0) {
     auto one = KeysOf(0, sizes.size, sizes.iterations - 1);
     std::sort(one.begin(), one.end());
     for (unsigned i = 0; i < sizes.size; ++i) {
@@ -71,7 +70,9 @@ uint64_t RunSort(const DsmSizes& sizes, DsmTimer* timer) {
                                std::to_string(one[i]));
     }
   }
-  return DsmDigest(sorted, size_t{sizes.size} * sizeof(uint32_t));
+  uint64_t digest = 0;
+  for (unsigned i = part.begin; i < part.end; ++i) digest += (uint64_t{i} + 1) * sorted[i];
+  return digest;
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace exrnic {
 namespace {
 
 // Where nothing else is: programs, libraries, heaps and stacks are far from there, and so is what
-// AddressSanitizer has.
-constexpr uintptr_t kAreaAddress = 0x5000'0000'0000;
+// sanitizers have.
+constexpr uintptr_t kAreaAddress = 0x5500'0000'0000;
 
 [[noreturn]] void FailArea(const std::string& what, int error) {
   throw DsmError("jia_init: " + what + ": " + strerror(error));
@@ -39,7 +39,7 @@ DsmArea::DsmArea(size_t bytes) : bytes_(bytes) {
   close(fd);
   if (program != wanted) {
     munmap(view, bytes);
-    FailArea(size + " at address 0x500000000000", program == MAP_FAILED ? error : EEXIST);
+    FailArea(size + ", at its address", program == MAP_FAILED ? error : EEXIST);
   }
   program_ = static_cast<uint8_t*>(program);
 }
