@@ -63,7 +63,7 @@ void CompareDsm(const double* got, const double* expected, size_t count, const c
 
 // Nothing but barriers.
 const DsmProgram kBarrierProgram = {"barrier",
-                                    "barriers, one behind the other",
+                                    "barriers, one after the other",
                                     {1, 1000, true},
                                     [](const DsmSizes&) { return size_t{0}; },
                                     [](const DsmSizes& sizes, DsmTimer* timer) {

@@ -28,7 +28,7 @@ class DsmLinks {
   DsmLinks(const std::string& device, Mesh* mesh, void* view, size_t bytes,
            MeshClock::time_point deadline);
 
-  // Arrives behind those that were sent to the node before.
+  // Arrives after those that were sent to the node before.
   void Send(unsigned node, const DsmMessage& message);
   // A message that came, with who sent it; false: there is none. Posts what waits to be sent.
   // Throws DsmError of one that is none, naming the node.
@@ -52,7 +52,7 @@ class DsmLinks {
   // For who sleeps: armed, the file descriptor becomes readable at the next message that wakes.
   void Arm();
   int fd() const { return vl_comp_channel_fd(channel_.get()); }
-  void TakeEvent();  // behind that
+  void TakeEvent();  // after that
 
  private:
   struct Info {  // that two nodes tell each other over TCP

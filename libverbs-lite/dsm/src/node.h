@@ -51,7 +51,7 @@ class DsmNode : private DsmHomes {
   void* AllocateForFirstTouch(const char* call, size_t bytes);
   void Lock(int lock);
   void Unlock(int lock);
-  void Meet(DsmMeeting meeting);  // kExit: nothing else is called behind it
+  void Meet(DsmMeeting meeting);  // kExit: nothing else is called after it
   void Set(int condition);
   void Reset(int condition);
   void Await(int condition);
@@ -116,7 +116,7 @@ class DsmNode : private DsmHomes {
     DsmMeeting meeting = DsmMeeting::kBarrier;
     uint64_t digest = 0;
   };
-  std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and behind it
+  std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and after it
   uint32_t meetings_ = 0;                      // that have been
   std::set<int> held_;
   std::optional<uint32_t> wanted_lock_, wanted_condition_, wanted_page_;

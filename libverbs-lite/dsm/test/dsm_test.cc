@@ -82,7 +82,7 @@ TEST_CASE("a program of JIAJIA runs as it is") {
 }
 
 // Each word has a writer in each round; all nodes look at all words.
-TEST_CASE("words that several nodes write into the same pages are all seen behind a barrier") {
+TEST_CASE("words that several nodes write into the same pages are all seen after a barrier") {
   DsmRig rig(4);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
           constexpr unsigned kPages = 8, kRounds = 3, kWords = kPages * kWordsOfPage;

@@ -49,7 +49,7 @@ JIA_API void jia_init(int argc, char** argv);
 JIA_API void jia_init_nodes(int node, int nodes, const char* const* addresses, size_t area,
                             long limit_ms);
 
-/* The last call, of all nodes together. Shared memory is gone behind it. */
+/* The last call, of all nodes together. Shared memory is gone after it. */
 JIA_API void jia_exit(void);
 
 /*
@@ -74,7 +74,7 @@ JIA_API unsigned long jia_alloc_first_touch(size_t size);
 JIA_API void jia_lock(int lock);
 JIA_API void jia_unlock(int lock);
 
-/* Returns when all nodes have come to it. What they have written before is seen behind it. */
+/* Returns when all nodes have come to it. What they have written before is seen after it. */
 JIA_API void jia_barrier(void);
 /* Likewise, but nothing is written or seen by it. */
 JIA_API void jia_wait(void);
