@@ -37,6 +37,7 @@ uint64_t LimitOf(DsmKind kind, uint32_t pages) {
     case DsmKind::kReset:
     case DsmKind::kAwait:
     case DsmKind::kIsSet:
+    case DsmKind::kDone:
       return kDsmConditions;
     case DsmKind::kClaim:
     case DsmKind::kHome:
@@ -103,9 +104,13 @@ std::string ReadDsmMessage(const uint8_t* bytes, size_t length, unsigned nodes, 
   }
   message->ranges.resize(head.count);
   if (body > 0) memcpy(message->ranges.data(), bytes + sizeof(head), body);
+  uint64_t before = 0;  // no page is named twice: so what they all ask for is limited, too
   for (const DsmRange& range : message->ranges) {
     const uint64_t end = uint64_t{range.first} + range.count;
     if (end > pages) return Beyond("page", end - 1, pages);
+    if (range.count == 0 || range.first < before)
+      return "pages out of order, at page " + std::to_string(range.first);
+    before = end;
   }
   return "";
 }

@@ -21,15 +21,16 @@ enum class DsmKind : uint32_t {
   kGrant,       // number: a lock; clock
   kRelease,     // likewise
   kSet,         // number: a condition variable; clock
-  kReset,       // number
+  kReset,       // number; both are answered: who is told of them later finds them done
   kAwait,       // number
   kIsSet,       // number; clock
   kShare,       // ranges: the sender reads them often, the receiver is their home
   kTracked,     // ranges: the sender is their home, and tells when it writes there from now on
   kClaim,       // number: a page without a home that the sender touches, the receiver keeps it
   kHome,        // number: a page; value: its home
+  kDone,        // number: of a condition variable that is set or reset
 };
-constexpr uint32_t kDsmKinds = static_cast<uint32_t>(DsmKind::kHome);
+constexpr uint32_t kDsmKinds = static_cast<uint32_t>(DsmKind::kDone);
 
 enum class DsmMeeting : uint32_t { kBarrier, kWait, kExit };
 const char* NameOfDsmMeeting(uint32_t meeting);  // its call

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +56,8 @@ std::optional<bool> WasWrite(void* context) {
 
 void OnFault(int signal_number, siginfo_t* info, void* context) {
   const int error = errno;
-  const bool handled = the_node != nullptr && the_node->Fault(info->si_addr, WasWrite(context));
+  const bool handled =
+      the_node != nullptr && info->si_code > 0 && the_node->Fault(info->si_addr, WasWrite(context));
   errno = error;
   if (handled) return;
   if ((faults_before.sa_flags & SA_SIGINFO) != 0)
@@ -63,12 +65,16 @@ void OnFault(int signal_number, siginfo_t* info, void* context) {
   if (faults_before.sa_handler != SIG_DFL && faults_before.sa_handler != SIG_IGN)
     return faults_before.sa_handler(signal_number);
   sigaction(SIGSEGV, &faults_before, nullptr);  // it faults again, and ends
+  if (info->si_code <= 0) raise(SIGSEGV);       // it was sent, and does not come again by itself
 }
 
 void CatchFaults() {
   struct sigaction action = {};
   action.sa_sigaction = OnFault;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // On the stack of the program: an alternate one may be too small. Other signals wait meanwhile,
+  // as their handlers may use shared memory, too.
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigfillset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &faults_before);
 }
 
@@ -80,9 +86,11 @@ double NumberFrom(const char* name, double least, double most, double otherwise)
   if (text == nullptr || *text == '\0') return otherwise;
   char* end;
   const double value = strtod(text, &end);
-  if (*end == '\0' && value >= least && value <= most) return value;
+  const bool fits = least < 1 || value == floor(value);  // of a number of things
+  if (*end == '\0' && value >= least && value <= most && fits) return value;
   char limits[64];
-  snprintf(limits, sizeof(limits), ": a number, %g to %g", least, most);
+  snprintf(limits, sizeof(limits), ": a %snumber, %g to %g", least < 1 ? "" : "whole ", least,
+           most);
   FailStart(std::string("jia_init: ") + name + " is \"" + text + "\"" + limits);
 }
 
@@ -141,6 +149,8 @@ void jia_init(int, char**) {
     at = end + 1;
   }
   const double node = NumberFrom("JIA_NODE", 0, JIA_NODES_MAX - 1, -1);
+  if (node > 0 && options.addresses.empty())
+    FailStart("jia_init: JIA_NODE is set, and JIA_HOSTS is not: which nodes are there?");
   if (node < 0 && options.addresses.size() > 1)
     FailStart("jia_init: JIA_NODE is not set, and JIA_HOSTS names several nodes");
   if (!options.addresses.empty()) {
@@ -214,7 +224,8 @@ void jia_error(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  JiaNode("jia_error")->Fail(text);
+  if (the_node == nullptr) FailStart(std::string("jia_error: ") + text);
+  the_node->Fail(text);
 }
 
 void jia_statistics(struct jia_stat* statistics) {
@@ -231,9 +242,15 @@ void jia_statistics(struct jia_stat* statistics) {
   *statistics = now;
 }
 
-void jia_startstat(void) { stat_begin = JiaNode("jia_startstat")->Statistics(); }
+// JIAJIA's switches change how it works; here that is as it is.
+void jia_config(int, int) {}
 
-void jia_stopstat(void) {
+unsigned int jia_startstat(void) {
+  stat_begin = JiaNode("jia_startstat")->Statistics();
+  return 0;
+}
+
+unsigned int jia_stopstat(void) {
   jia_stat now;
   jia_statistics(&now);
   printf(
@@ -245,6 +262,7 @@ void jia_stopstat(void) {
       static_cast<unsigned long long>(now.pages_pushed),
       static_cast<unsigned long long>(now.bytes_pushed), now.barrier, now.locks);
   fflush(stdout);
+  return 0;
 }
 
 }  // extern "C"

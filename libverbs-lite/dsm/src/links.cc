@@ -189,8 +189,11 @@ bool DsmLinks::Take(uint32_t pages, unsigned* node, DsmMessage* message) {
 
 // ---- Pages
 
-void DsmLinks::PostPages(Peer* peer, vl_send_wr* list, uint32_t count) {
-  while (peer->page_work + count > kPageWork) PollPages();
+void DsmLinks::PostPages(Peer* peer, vl_send_wr* list, uint32_t count, const Idle& idle) {
+  for (unsigned polls = 1; peer->page_work + count > kPageWork; ++polls) {
+    PollPages();
+    if (polls % kPollsBetweenLooks == 0) idle();
+  }
   for (uint32_t i = 0; i < count; ++i) {
     list[i].next = i + 1 < count ? &list[i + 1] : nullptr;
     list[i].num_sge = 1;
@@ -203,17 +206,18 @@ void DsmLinks::PostPages(Peer* peer, vl_send_wr* list, uint32_t count) {
   peer->page_work += count;
 }
 
-void DsmLinks::Pull(unsigned node, uint64_t offset, uint32_t bytes) {
+void DsmLinks::Pull(unsigned node, uint64_t offset, uint32_t bytes, const Idle& idle) {
   Peer* const peer = peers_[node].get();
   vl_sge sge = {vl::AddressOf(view_ + offset), bytes, vl_mr_stag(area_.get())};
   vl_send_wr wr = {};
   wr.sg_list = &sge;
   wr.opcode = VL_OP_PULL;
   wr.remote_address = peer->theirs.view + offset;
-  PostPages(peer, &wr, 1);
+  PostPages(peer, &wr, 1, idle);
 }
 
-void DsmLinks::Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset) {
+void DsmLinks::Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset,
+                    const Idle& idle) {
   Peer* const peer = peers_[node].get();
   std::array<vl_sge, kPageList> elements;
   std::array<vl_send_wr, kPageList> list;
@@ -227,10 +231,10 @@ void DsmLinks::Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t off
     list[count].remote_address = peer->theirs.view + at;
     if (run.bytes <= kInlineRun) list[count].flags = VL_SEND_INLINE;
     if (++count < kPageList) continue;
-    PostPages(peer, list.data(), count);
+    PostPages(peer, list.data(), count, idle);
     count = 0;
   }
-  if (count > 0) PostPages(peer, list.data(), count);
+  if (count > 0) PostPages(peer, list.data(), count, idle);
 }
 
 void DsmLinks::PollPages() {
@@ -246,7 +250,7 @@ void DsmLinks::PollPages() {
   peer->page_work -= std::min(peer->page_work, static_cast<uint32_t>(wc.wr_id));
 }
 
-void DsmLinks::AwaitPages(const std::function<void()>& idle) {
+void DsmLinks::AwaitPages(const Idle& idle) {
   const auto under_way = [this] {
     return !failures_.empty() ||
            std::any_of(peers_.begin(), peers_.end(), [](const std::unique_ptr<Peer>& peer) {

@@ -35,11 +35,14 @@ class DsmLinks {
   bool Take(uint32_t pages, unsigned* node, DsmMessage* message);
   bool AllSent() const { return sending_ == 0 && outbox_.empty(); }
 
-  // Offsets in the area, the same here and there. The bytes stay as they are until AwaitPages.
-  void Pull(unsigned node, uint64_t offset, uint32_t bytes);
-  void Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset);
-  // Until all of them are placed. idle is called now and then.
-  void AwaitPages(const std::function<void()>& idle);
+  // Is called now and then by who waits; what it throws ends that.
+  using Idle = std::function<void()>;
+  // Offsets in the area, the same here and there. The bytes stay as they are until AwaitPages. They
+  // wait while there is no room in the queue.
+  void Pull(unsigned node, uint64_t offset, uint32_t bytes, const Idle& idle);
+  void Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset, const Idle& idle);
+  // Until all of them are placed.
+  void AwaitPages(const Idle& idle);
 
   // A queue pair to it has failed: why, and since when. Its end may have a better reason.
   struct Failure {
@@ -71,7 +74,7 @@ class DsmLinks {
   void PostOutbox();
   void TakeSent(const vl_wc& wc);
   void PollPages();
-  void PostPages(Peer* peer, vl_send_wr* list, uint32_t count);
+  void PostPages(Peer* peer, vl_send_wr* list, uint32_t count, const Idle& idle);
   void Fail(unsigned node, const std::string& why);
   Peer* PeerOf(const vl_wc& wc);
 

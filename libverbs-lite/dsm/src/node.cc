@@ -26,6 +26,8 @@ constexpr std::chrono::milliseconds kServePause(100);  // longest sleep between 
 // A queue pair that fails may be its node's end, of which TCP is about to tell.
 constexpr std::chrono::milliseconds kDsmEnd(300);
 
+constexpr unsigned kLooksBetweenYields = 64;
+
 // Adds the time that it lives.
 class DsmStopwatch {
  public:
@@ -46,6 +48,31 @@ std::string DsmSeconds(std::chrono::milliseconds limit) {
 }
 
 }  // namespace
+
+// A handler of a signal that came within a call would wait for itself: that is an error instead.
+class DsmNode::Guard {
+ public:
+  Guard(DsmNode* node, const char* call) : node_(node) {
+    if (in_call_) {
+      dprintf(STDERR_FILENO, "jia: node %u: %s: by a handler of a signal, within another call\n",
+              node->self_, call);
+      _exit(1);
+    }
+    in_call_ = true;
+    node_->mutex_.lock();
+  }
+  ~Guard() {
+    node_->mutex_.unlock();
+    in_call_ = false;
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  static thread_local bool in_call_;
+  DsmNode* const node_;
+};
+thread_local bool DsmNode::Guard::in_call_ = false;
 
 class DsmNode::Waiting {
  public:
@@ -103,19 +130,21 @@ std::string DsmNode::Name(unsigned node) const {
 }
 
 void DsmNode::Fail(const std::string& text) {
-  mutex_.lock();
-  FailLocked(text);
+  const Guard guard(this, "the program's end");
+  End(text);
 }
 
-void DsmNode::FailLocked(const std::string& text) {
+// The others are told first. Standard output may be locked by a thread that waits for this one, in
+// a fault within printf(), or be a pipe that nobody reads.
+void DsmNode::End(const std::string& text) {
   constexpr size_t kTextMost = 900;  // of the mesh, with a name before it
-  fflush(stdout);
-  fprintf(stderr, "jia: node %u: %s\n", self_, text.c_str());
   for (unsigned node = 0; node < nodes_; ++node) {
     if (node == self_) continue;
     const std::string told = text.substr(0, kTextMost);
     mesh_->Tell(node, {MeshKind::kGaveUp, std::vector<uint8_t>(told.begin(), told.end())});
   }
+  dprintf(STDERR_FILENO, "jia: node %u: %s\n", self_, text.c_str());
+  if (std::this_thread::get_id() != thread_.get_id() && ftrylockfile(stdout) == 0) fflush(stdout);
   _exit(1);
 }
 
@@ -125,11 +154,11 @@ void DsmNode::FailPeer(unsigned node, const std::string& what) {
 
 template <typename Body>
 auto DsmNode::Do(const char* call, Body&& body) {
-  const Guard guard(mutex_);
+  const Guard guard(this, call);
   try {
     return body();
   } catch (const std::exception& error) {
-    FailLocked(std::string(call) + ": " + error.what());
+    End(std::string(call) + ": " + error.what());
   }
 }
 
@@ -189,22 +218,23 @@ void DsmNode::FindHome(uint32_t page) {
 }
 
 void DsmNode::Pull(unsigned node, uint64_t offset, uint32_t bytes) {
-  links_->Pull(node, offset, bytes);
+  links_->Pull(node, offset, bytes, PageWatch());
 }
 
 void DsmNode::Push(unsigned node, const std::vector<DsmRun>& runs, uint64_t offset) {
-  links_->Push(node, runs, offset);
+  links_->Push(node, runs, offset, PageWatch());
 }
 
-void DsmNode::AwaitPages() {
-  const auto deadline = MeshClock::now() + limit_;
-  links_->AwaitPages([&] {
+std::function<void()> DsmNode::PageWatch() {
+  return [this, deadline = MeshClock::now() + limit_] {
     Watch();
     if (MeshClock::now() > deadline)
-      throw DsmError("pages did not come or go within " + DsmSeconds(limit_));
+      throw DsmError("pages did not come or go within " + DsmSeconds(limit_) + " (JIA_LIMIT)");
     sched_yield();
-  });
+  };
 }
+
+void DsmNode::AwaitPages() { links_->AwaitPages(PageWatch()); }
 
 void DsmNode::Share(unsigned home, const std::vector<uint32_t>& pages) {
   SendPages(DsmKind::kShare, home, pages, true);
@@ -256,8 +286,9 @@ void DsmNode::AwaitThat(Condition&& condition, Late&& late) {
   if (condition()) return;
   const Waiting waiting(this);
   const auto deadline = MeshClock::now() + limit_;
-  while (!condition()) {
+  for (unsigned looks = 1; !condition(); ++looks) {
     Progress();
+    if (looks % kLooksBetweenYields == 0) sched_yield();
     if (!condition() && MeshClock::now() > deadline)
       throw DsmError(late() + " within " + DsmSeconds(limit_) + " (JIA_LIMIT)");
   }
@@ -326,15 +357,26 @@ void DsmNode::Unlock(int lock) {
   });
 }
 
-void DsmNode::SetAt(unsigned manager, uint32_t condition, const DsmClock& clock) {
+// A later set or reset comes by another node's queue pair: only when this one is done may anybody
+// hear of it.
+void DsmNode::AskManager(const DsmMessage& message) {
+  const unsigned manager = message.number % nodes_;
+  wanted_done_ = message.number;
+  links_->Send(manager, message);
+  AwaitThat([&] { return !wanted_done_; },
+            [&] { return Name(manager) + " did not set or reset a condition variable"; });
+}
+
+void DsmNode::Confirm(unsigned node, uint32_t condition) {
+  DsmMessage done;
+  done.kind = DsmKind::kDone;
+  done.number = condition;
+  links_->Send(node, done);
+}
+
+void DsmNode::SetHere(uint32_t condition, const DsmClock& clock) {
   DsmMessage message;
   message.number = condition;
-  if (manager != self_) {
-    message.kind = DsmKind::kSet;
-    message.wakes = true;
-    message.clock = clock;
-    return links_->Send(manager, message);
-  }
   message.kind = DsmKind::kIsSet;
   for (const unsigned node : manager_.Set(condition, clock)) {
     message.clock = manager_.ClockOfCondition(condition);
@@ -350,8 +392,13 @@ void DsmNode::Set(int condition) {
   Do("jia_setcv", [&] {
     CheckNumber("condition", condition, kDsmConditions);
     ReleaseAll(true);
-    const auto number = static_cast<uint32_t>(condition);
-    SetAt(number % nodes_, number, Known());
+    DsmMessage set;
+    set.kind = DsmKind::kSet;
+    set.wakes = true;
+    set.number = static_cast<uint32_t>(condition);
+    set.clock = Known();
+    if (set.number % nodes_ != self_) return AskManager(set);
+    SetHere(set.number, set.clock);
   });
 }
 
@@ -362,8 +409,7 @@ void DsmNode::Reset(int condition) {
     reset.kind = DsmKind::kReset;
     reset.wakes = true;
     reset.number = static_cast<uint32_t>(condition);
-    const unsigned manager = reset.number % nodes_;
-    if (manager != self_) return links_->Send(manager, reset);
+    if (reset.number % nodes_ != self_) return AskManager(reset);
     manager_.Reset(reset.number);
   });
 }
@@ -453,7 +499,7 @@ void DsmNode::Meet(DsmMeeting meeting) {
 }
 
 jia_stat DsmNode::Statistics() {
-  const Guard guard(mutex_);
+  const Guard guard(this, "jia_statistics");
   jia_stat now = statistics_;
   const DsmPageCounts& counts = pages_.counts();
   now.read_faults = counts.read_faults;
@@ -555,10 +601,12 @@ void DsmNode::Hear(unsigned node, const DsmMessage& message) {
       return;
     case DsmKind::kSet:
       expect(manager == self_, "a condition that is not managed here, condition");
-      return SetAt(self_, number, message.clock);
+      SetHere(number, message.clock);
+      return Confirm(node, number);
     case DsmKind::kReset:
       expect(manager == self_, "a condition that is not managed here, condition");
-      return manager_.Reset(number);
+      manager_.Reset(number);
+      return Confirm(node, number);
     case DsmKind::kAwait: {
       expect(manager == self_, "a condition that is not managed here, condition");
       if (!manager_.Await(number, node)) return;
@@ -568,6 +616,10 @@ void DsmNode::Hear(unsigned node, const DsmMessage& message) {
       is_set.clock = manager_.ClockOfCondition(number);
       return links_->Send(node, is_set);
     }
+    case DsmKind::kDone:
+      expect(manager == node && wanted_done_ == number, "that it has done, unasked, condition");
+      wanted_done_.reset();
+      return;
     case DsmKind::kIsSet:
       expect(manager == node && wanted_condition_ == number && !granted_,
              "a condition that was not asked for, condition");

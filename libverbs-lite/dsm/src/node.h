@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,10 +61,9 @@ class DsmNode : private DsmHomes {
   // False: the address is not of the area.
   bool Fault(void* address, std::optional<bool> write);
   [[noreturn]] void Fail(const std::string& text);
-  [[noreturn]] void FailLocked(const std::string& text);
 
  private:
-  using Guard = std::lock_guard<std::mutex>;
+  class Guard;    // while it lives, this thread has the node
   class Waiting;  // while it lives, the program's thread takes the messages
 
   void Pull(unsigned node, uint64_t offset, uint32_t bytes) override;
@@ -71,6 +71,9 @@ class DsmNode : private DsmHomes {
   void AwaitPages() override;
   void Share(unsigned home, const std::vector<uint32_t>& pages) override;
 
+  [[noreturn]] void End(const std::string& text);
+  // What looks after other nodes while pages are under way, for `limit` at most.
+  std::function<void()> PageWatch();
   // What `body` throws ends the process.
   template <typename Body>
   auto Do(const char* call, Body&& body);
@@ -92,7 +95,9 @@ class DsmNode : private DsmHomes {
   DsmClock Known() const;
   // wakes: as of a message; what takes several messages does.
   void SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>& pages, bool wakes);
-  void SetAt(unsigned node, uint32_t condition, const DsmClock& clock);
+  void SetHere(uint32_t condition, const DsmClock& clock);
+  void AskManager(const DsmMessage& message);  // until it has done so
+  void Confirm(unsigned node, uint32_t condition);
   bool AllHaveArrived() const;
   void CheckArrivals(DsmMeeting meeting);
   std::string Missing() const;
@@ -119,7 +124,7 @@ class DsmNode : private DsmHomes {
   std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and after it
   uint32_t meetings_ = 0;                      // that have been
   std::set<int> held_;
-  std::optional<uint32_t> wanted_lock_, wanted_condition_, wanted_page_;
+  std::optional<uint32_t> wanted_lock_, wanted_condition_, wanted_page_, wanted_done_;
   std::optional<DsmClock> granted_;  // what was wanted has come
   std::vector<bool> left_;
   bool exiting_ = false;

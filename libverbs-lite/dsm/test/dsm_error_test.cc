@@ -59,6 +59,41 @@ TEST_CASE("a barrier that one node never reaches ends all, by the name of that n
   }
 }
 
+TEST_CASE("an end is told though standard output is held by a thread that waits for it") {
+  DsmRig rig(2);
+  rig.limit_ms = 700;
+  const auto ends = rig.Run([&](unsigned self) {
+    if (self == 0) {
+      std::thread holder([] {  // as printf("%s", shared) does, in a fault
+        flockfile(stdout);
+        std::this_thread::sleep_for(std::chrono::seconds(20));
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      jia_barrier();
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+  });
+  for (const DsmEnd& end : ends) {
+    INFO(end.text);
+    CHECK(end.Says({"jia_barrier: node 1 (", "did not come"}));
+  }
+}
+
+TEST_CASE("a call by a handler of a signal within a call is an error, not a hang") {
+  DsmRig rig(2);
+  const auto ends = rig.Run([&](unsigned self) {
+    if (self == 0) {
+      signal(SIGALRM, [](int) { jia_lock(1); });
+      ualarm(50000, 0);
+      jia_barrier();
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+  });
+  INFO(ends[0].text << ends[1].text);
+  CHECK(ends[0].Says({"node 0: jia_lock: by a handler of a signal, within another call"}));
+  CHECK(ends[1].Says({"node 0 (", "has died"}));
+}
+
 TEST_CASE("a lock that is not released in time is told with its holder") {
   DsmRig rig(3);
   rig.limit_ms = 700;
@@ -285,7 +320,7 @@ TEST_CASE("a peer that says what it may not is named, and nothing is believed") 
     message.clock.resize(2);
     return message;
   };
-  CHECK(WhatNodeZeroSaysOf(of(static_cast<DsmKind>(77), 0)) == "a message of kind 77: below 14\n");
+  CHECK(WhatNodeZeroSaysOf(of(static_cast<DsmKind>(77), 0)) == "a message of kind 77: below 15\n");
   CHECK(WhatNodeZeroSaysOf(with_clock(DsmKind::kGrant, 3)) ==
         "a lock that was not asked for, lock 3\n");
   CHECK(WhatNodeZeroSaysOf(with_clock(DsmKind::kRelease, 3)) ==

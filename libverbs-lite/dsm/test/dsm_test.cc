@@ -193,6 +193,54 @@ TEST_CASE("a condition variable brings what its setter has written") {
         })) == "");
 }
 
+TEST_CASE("a condition is as the last of two nodes left it, however busy its manager is") {
+  DsmRig rig(3);
+  CHECK(DsmTexts(rig.Run([](unsigned self) {
+          constexpr int kCondition = 2, kOthers = 100;  // all of manager 2
+          for (int round = 0; round < 4; ++round) {
+            const bool sets = round % 2 == 0;  // last
+            if (self == 0) {
+              for (int i = 0; i < kOthers; ++i) jia_resetcv(5 + 3 * (i % 50));
+              sets ? jia_resetcv(kCondition) : jia_setcv(kCondition);
+            }
+            jia_barrier();
+            if (self == 1) sets ? jia_setcv(kCondition) : jia_resetcv(kCondition);
+            jia_barrier();
+            if (self == 2 && sets) jia_waitcv(kCondition);  // does not wait
+          }
+          // Not set: who waits goes on when it is.
+          if (self == 0) jia_waitcv(kCondition);
+          if (self == 1) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            jia_setcv(kCondition);
+          }
+        })) == "");
+}
+
+TEST_CASE("handlers of signals use shared memory, also when they come within a fault") {
+  DsmRig rig(2);
+  CHECK(DsmTexts(rig.Run([](unsigned self) {
+          static volatile uint32_t* words;
+          words = Words(jia_alloc2p(64 * 4096, 1));
+          if (self == 0) {
+            signal(SIGALRM, [](int) {
+              for (unsigned page = 32; page < 64; ++page) ++words[page * kWordsOfPage];
+            });
+            ualarm(1000, 1000);
+            for (unsigned page = 0; page < 32; ++page) {
+              words[page * kWordsOfPage] = page;
+              usleep(300);
+            }
+            ualarm(0, 0);
+          }
+          jia_barrier();
+          for (unsigned page = 0; page < 32; ++page)
+            DsmRequire(words[page * kWordsOfPage] == page, "what was written");
+          for (unsigned page = 33; page < 64; ++page)
+            DsmRequire(words[page * kWordsOfPage] == words[32 * kWordsOfPage], "what was counted");
+        })) == "");
+}
+
 TEST_CASE("the page of a first touch is its toucher's: it fetches nothing and pushes nothing") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {

@@ -133,7 +133,7 @@ TEST_CASE("sizes, kinds, numbers and pages of a message that are out of range ar
     return message;
   };
   CHECK(wrong(of(DsmKind::kAcquire), 1) == "a message of bytes 23: below 24");
-  CHECK(wrong(of(static_cast<DsmKind>(99))) == "a message of kind 99: below 14");
+  CHECK(wrong(of(static_cast<DsmKind>(99))) == "a message of kind 99: below 15");
   CHECK(wrong(of(DsmKind::kAcquire, 1024)) == "a message about number 1024: below 1024");
   CHECK(wrong(of(DsmKind::kSet, 256)) == "a message about number 256: below 256");
   CHECK(wrong(of(DsmKind::kClaim, 10)) == "a message about number 10: below 10");
@@ -141,6 +141,12 @@ TEST_CASE("sizes, kinds, numbers and pages of a message that are out of range ar
   DsmMessage notice = of(DsmKind::kNotice);
   notice.ranges = {{9, 2}};
   CHECK(wrong(notice) == "page 10: below 10");
+  notice.ranges = {{3, 2}, {4, 1}};  // or a message could name all pages 500 times
+  CHECK(wrong(notice) == "pages out of order, at page 4");
+  notice.ranges = {{3, 2}, {3, 2}};
+  CHECK(wrong(notice) == "pages out of order, at page 3");
+  notice.ranges = {{3, 0}};
+  CHECK(wrong(notice) == "pages out of order, at page 3");
   notice.ranges = {{0xffffffff, 0xffffffff}};
   CHECK(!wrong(notice).empty());
   CHECK(!wrong(notice, 1).empty());

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   float begin;
 
   jia_init(argc, argv);
+  jia_config(HMIG, OFF);
   a = (double(*)[N])jia_alloc3(N * N * sizeof(double), N * N * sizeof(double) / jiahosts, 0);
   b = (double(*)[N])jia_alloc(N * N * sizeof(double));
   bins = (int*)jia_alloc1(BINS * sizeof(int));

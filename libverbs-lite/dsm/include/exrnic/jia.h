@@ -8,8 +8,10 @@
  *
  * All nodes run the same program, and allocate alike: the same calls in the same order. An address
  * is the same on all of them. One thread of a process calls; others may use the memory while none
- * of them is in a call. System calls do not see the memory of others: read(), write() and the like
- * give EFAULT for a page that was not touched before.
+ * of them is in a call. System calls do not fault: read() into shared memory gives EFAULT for a
+ * page that this node has not written since it last synchronised, its own homes included, and
+ * write() for one that it has not read. Handlers of signals may use shared memory, but neither that
+ * nor a call within a call. A fault needs 16 KiB of stack.
  *
  * Errors: there are no results to check. What is wrong, here or on another node, is said in one
  * line of standard error, which names argument, value and limit, or the node, and ends the process
@@ -39,9 +41,8 @@ extern JIA_API int jiahosts; /* how many there are */
  *   JIA_HOSTS   HOST:PORT of each, with commas between; none: this process is alone
  *   JIA_NODE    which of them this process is
  *   JIA_AREA    MiB of shared memory, 1 to 1024 (64); alike on all nodes
- *   JIA_LIMIT   seconds, 0.1 to 86400, that a node waits for others (60)
- *   VL_DEVICE   its RNIC
- * The arguments are the program's; nothing is taken from them.
+ *   JIA_LIMIT   seconds, 0.1 to 86400, that a node waits for others, at a lock or a barrier, too
+ * (60) VL_DEVICE   its RNIC The arguments are the program's; nothing is taken from them.
  */
 JIA_API void jia_init(int argc, char** argv);
 
@@ -88,6 +89,12 @@ JIA_API void jia_waitcv(int condition);
 JIA_API double jia_wtime(void);
 JIA_API float jia_clock(void); /* since jia_init */
 
+/* JIAJIA's options: they are taken, and change nothing. */
+#define OFF 0
+#define ON 1
+enum jia_option { HMIG = 0, ADWD, BROADCAST, LOADBAL, WVEC };
+JIA_API void jia_config(int option, int value);
+
 /* Says so, as printf does, and ends the program on all nodes. */
 JIA_API void jia_error(const char* format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
@@ -101,8 +108,9 @@ struct jia_stat {
   uint64_t pages_fetched, pages_pushed; /* of the latter only what was changed */
   uint64_t bytes_pushed;
 };
-JIA_API void jia_startstat(void);
-JIA_API void jia_stopstat(void); /* prints it to standard output */
+/* Both return 0. */
+JIA_API unsigned int jia_startstat(void);
+JIA_API unsigned int jia_stopstat(void); /* prints it to standard output */
 JIA_API void jia_statistics(struct jia_stat* statistics);
 
 #ifdef __cplusplus
