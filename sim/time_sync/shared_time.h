@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define EXRNIC_TIME_MAGIC 0x656d69745f78656eULL /* "nex_time" */
-#define EXRNIC_TIME_VERSION 2
+#define EXRNIC_TIME_VERSION 3
 #define EXRNIC_TIME_MAX_GUESTS 16
 #define EXRNIC_TIME_LINE_BYTES 8192 /* that a serial line holds */
 #define EXRNIC_TIME_BYTE_NS 2500    /* on a serial line: 4 Mbit/s */
@@ -31,7 +31,9 @@ enum exrnic_guest_state {
   EXRNIC_GUEST_ABSENT,  /* no QEMU is there, or it is gone [never] */
   EXRNIC_GUEST_JOINING, /* waits to be given its first moment [0] */
   EXRNIC_GUEST_RUNNING, /* executes [all accesses before were told] */
-  EXRNIC_GUEST_STORING, /* stored to the device, waits for the simulator to take it [when] */
+  EXRNIC_GUEST_STORING, /* stored to the device, waits for the simulator to take it [when; the
+                           simulator makes it later while the bus is full, and so the guest's time]
+                         */
   EXRNIC_GUEST_LOADING, /* waits for the device's answer [never: the horizon bounds it] */
   EXRNIC_GUEST_HALTED,  /* waits for an interrupt [its next timer] */
   EXRNIC_GUEST_STOPPED, /* halted with interrupts off: counts for nothing until it moves [never] */

@@ -105,10 +105,11 @@ bool SynchronisedLoop::take_accesses() {
     }
     if (!first) continue;
     testbed_.run_to(std::max(picoseconds(*ns), testbed_.now()));
+    taken = true;
+    if (nodes_[id]->stalls()) continue;
     nodes_[id]->begin();
     draw_horizon();
     nodes_[id]->release();
-    taken = true;
   }
   return taken;
 }

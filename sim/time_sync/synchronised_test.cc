@@ -136,6 +136,7 @@ class PlayedGuest {
     me_.messages = 1;
     tell(EXRNIC_GUEST_STORING, now_);
     wait_for("the store to be taken", [&] { return state() != EXRNIC_GUEST_STORING; });
+    now_ = std::max(now_.load(), exrnic_bound_of(exrnic_time_load(&me_.where)));
   }
 
  private:
@@ -191,6 +192,21 @@ TEST_CASE("a load takes the guest's clock to the moment of its answer, the same 
       CHECK(guest.load(EXRNIC_REG_ID, &value) == again);
     }
   }
+}
+
+TEST_CASE("a guest that stores faster than its bus carries waits for the bus, and time goes on") {
+  OneGuest run("ref");
+  PlayedGuest guest(run.dir / "clock", run.dir / "a.sock", 0);
+  guest.await_start();
+  guest.run_to(2'000 * kMs);
+  const uint64_t begin = guest.now();
+  constexpr unsigned kAtOnce = 1024, kStores = 3000;
+  for (unsigned i = 0; i < kStores; ++i) guest.store(EXRNIC_REG_FW_ADDRESS, 0);
+  const uint64_t took = guest.now() - begin;
+  CHECK(took > (kStores - kAtOnce) * 10);
+  uint32_t value = 0;
+  CHECK(guest.load(EXRNIC_REG_ID, &value) > kAtOnce * 10);  // after those that are on their way
+  CHECK(value == EXRNIC_DEVICE_MAGIC);
 }
 
 // With changes of the profile dc-25g, and a topology, both as JSON.

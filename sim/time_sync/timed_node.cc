@@ -8,6 +8,8 @@ namespace exrnic {
 namespace {
 
 constexpr uint64_t kAllOnes = ~uint64_t{0};
+constexpr size_t kMostStores = 1024;
+constexpr uint64_t kStallNs = 100;
 
 }  // namespace
 
@@ -51,6 +53,12 @@ std::optional<uint64_t> TimedNode::access_ns() {
   }
   if (held_.empty() || !held_.front().load || state != EXRNIC_GUEST_RUNNING) return std::nullopt;
   return load_ns();
+}
+
+bool TimedNode::stalls() {
+  if (clocks_.state(id_) != EXRNIC_GUEST_STORING || device_.backlog() < kMostStores) return false;
+  clocks_.set(id_, EXRNIC_GUEST_STORING, clocks_.bound(id_) + kStallNs);
+  return true;
 }
 
 void TimedNode::begin() {

@@ -28,6 +28,10 @@ class TimedNode final : public DevicePort, public HostPort {
   std::optional<uint64_t> access_ns();
   // Hands it on; simulated time is there.
   void begin();
+  // So many stores are on their way to the device that the bus takes no more: the guest's processor
+  // stalls, and its store is to be looked at again later in simulated time. Asked when that is at
+  // the store's moment.
+  bool stalls();
   // Lets the guest go on, once the horizon is drawn.
   void release();
 
@@ -39,7 +43,9 @@ class TimedNode final : public DevicePort, public HostPort {
   // DevicePort, from the server
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
-  size_t backlog() override { return held_.size() + device_.backlog(); }
+  // Whatever is before the device: while a store is not read, time stands still, and nothing
+  // drains.
+  size_t backlog() override { return held_.size(); }
   void reset() override;
 
   // HostPort, from the device

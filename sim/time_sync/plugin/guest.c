@@ -160,12 +160,16 @@ uint64_t guest_hold(uint64_t now) {
 }
 
 void guest_stored(uint64_t now, uint32_t messages) {
-  const uint64_t storing = exrnic_where(EXRNIC_GUEST_STORING, now);
   __atomic_store_n(&self->messages, messages, __ATOMIC_RELAXED);
-  exrnic_time_store(&self->where, storing);
+  exrnic_time_store(&self->where, exrnic_where(EXRNIC_GUEST_STORING, now));
   struct wait wait = {0};
-  while (exrnic_time_load(&self->where) == storing && look_again(&wait)) {
+  uint64_t where;
+  while (exrnic_state_of(where = exrnic_time_load(&self->where)) == EXRNIC_GUEST_STORING) {
+    if (!look_again(&wait)) return;
   }
+  if (exrnic_state_of(where) != EXRNIC_GUEST_RUNNING || exrnic_bound_of(where) <= now) return;
+  qemu_clock_move_to((int64_t)exrnic_bound_of(where)); /* the bus was full */
+  qemu_clock_moved();
 }
 
 /* Only where the guest looks at its device it is certain that all before has been settled. */
