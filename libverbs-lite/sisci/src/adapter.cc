@@ -268,15 +268,30 @@ std::string DeviceOf(unsigned number) {
   return device != nullptr && *device != 0 ? device : "exrnic" + std::to_string(number);
 }
 
+// Without the lock.
+void CloseAdapter(Adapter* adapter) {
+  const unsigned number = adapter->number();
+  delete adapter;
+  const std::lock_guard<std::mutex> guard(TheLibrary().mutex);
+  TheLibrary().has_rnic[number] = false;
+  TheLibrary().rnic_is_free.notify_all();
+}
+
 }  // namespace
 
 std::shared_ptr<Adapter> OpenAdapter(unsigned number) {
   Require(number < kAdapters, SCI_ERR_ILLEGAL_ADAPTERNO);
-  std::weak_ptr<Adapter>& place = TheLibrary().adapters[number];
-  std::shared_ptr<Adapter> adapter = place.lock();
+  Library& library = TheLibrary();
+  std::shared_ptr<Adapter> adapter = library.adapters[number].lock();
+  // Another thread may be closing the one before: a process opens an RNIC once.
+  while (adapter == nullptr && library.has_rnic[number]) {
+    library.rnic_is_free.wait(library.mutex);
+    adapter = library.adapters[number].lock();
+  }
   if (adapter == nullptr) {
-    adapter = std::make_shared<Adapter>(number, DeviceOf(number));
-    place = adapter;
+    adapter.reset(new Adapter(number, DeviceOf(number)), CloseAdapter);
+    library.adapters[number] = adapter;
+    library.has_rnic[number] = true;
   }
   return adapter;
 }
@@ -285,7 +300,10 @@ Adapter* Descriptor::Open(unsigned number) {
   const auto found = adapters.find(number);
   if (found != adapters.end()) return found->second.get();
   std::shared_ptr<Adapter> adapter = OpenAdapter(number);
-  return (adapters[number] = std::move(adapter)).get();
+  // Kept even if this was closed meanwhile: an adapter does not end under the lock.
+  Adapter* const opened = (adapters[number] = std::move(adapter)).get();
+  Require(!removed, SCI_ERR_ILLEGAL_PARAMETER);
+  return opened;
 }
 
 }  // namespace exrnic::sisci

@@ -119,6 +119,7 @@ void SCIPrepareSegment(sci_local_segment_t segment, unsigned int localAdapterNo,
     const Using<LocalSegment> local(segment, Type::kLocalSegment);
     CheckFlags(flags, SCI_FLAG_DMA_SOURCE_ONLY | SCI_FLAG_DMA_GLOBAL);
     Adapter* const adapter = local->sd->Open(localAdapterNo);
+    Require(!local->removed, SCI_ERR_ILLEGAL_PARAMETER);  // meanwhile
     Require(local->memory != nullptr && local->On(localAdapterNo) == nullptr,
             SCI_ERR_ILLEGAL_OPERATION);
     Exposure exposure = {};

@@ -60,6 +60,8 @@ struct Library {
   bool initialised = false;
   Handles handles;
   std::array<std::weak_ptr<Adapter>, kAdapters> adapters;
+  std::array<bool, kAdapters> has_rnic{};      // until the adapter is gone, which takes a while
+  std::condition_variable_any rnic_is_free;    // one of them is not
   std::map<uint32_t, LocalSegment*> segments;  // those with an id
   Callbacks callbacks;
 };
@@ -67,7 +69,7 @@ struct Library {
 // It outlives everything: threads of the library may still run when the process ends.
 Library& TheLibrary();
 
-// The adapter with this number, opened if need be. Under the lock.
+// The adapter with this number, opened if need be. Under the lock, which it may let go meanwhile.
 std::shared_ptr<Adapter> OpenAdapter(unsigned number);
 
 Clock::time_point DeadlineOf(unsigned timeout_ms);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cstdint>
+#include <thread>
 
 #include "two_nodes.h"
 
@@ -56,6 +57,27 @@ TEST_CASE("queries say what an adapter is") {
   CHECK(list[0] == 1);
   SCI(SCI_ERR_NO_SUCH_NODEID, SCIGetNodeIdByAdapterName, wrong, &list, &type, 0);
   SCI(SCI_ERR_OK, SCIClose, nodes.sd, 0);
+}
+
+TEST_CASE("an RNIC that one thread is closing is there for another that opens it") {
+  constexpr int kTimes = 20;
+  TwoNodes nodes;
+  SCI(SCI_ERR_OK, SCIClose, nodes.sd, 0);
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < kTimes; ++j) {
+        sci_desc_t sd = nullptr;
+        sci_error_t opened, closed;
+        SCIOpen(&sd, 0, &opened);
+        SCIClose(sd, 0, &closed);
+        if (opened != SCI_ERR_OK || closed != SCI_ERR_OK) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failures == 0);
 }
 
 TEST_CASE("a node answers when SISCI runs there") {
