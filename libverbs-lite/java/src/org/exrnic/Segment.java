@@ -49,8 +49,8 @@ public final class Segment implements Closeable {
     Resources made = new Resources(this, "the segment");
     resources = made;
     try {
-      long place = Native.map(bytes);
-      ByteBuffer buffer = wrapped(place, bytes);
+      ByteBuffer buffer = Memory.map(bytes);
+      long place = Native.address(buffer);
       long local = Native.createSegment(made.descriptor, adapter, id, isPrivate, place, bytes);
       // Which keeps the buffer, and so the memory, as long as the RNIC can reach it.
       made.add(() -> remove(local, buffer));
@@ -94,13 +94,6 @@ public final class Segment implements Closeable {
       throw new IllegalArgumentException("a segment of " + bytes + " bytes; it has 1 at least");
     }
     return new Segment(adapter, id, bytes, isPrivate);
-  }
-
-  /** Unmapped when nobody has the buffer, or one that was made of it, any more. */
-  private static ByteBuffer wrapped(long place, int bytes) {
-    ByteBuffer buffer = Native.wrap(place, bytes);
-    Resources.whenUnreachable(buffer, () -> Native.unmap(place, bytes));
-    return buffer;
   }
 
   private static void remove(long segment, ByteBuffer buffer) throws IOException {

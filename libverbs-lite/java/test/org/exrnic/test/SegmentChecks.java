@@ -40,6 +40,7 @@ final class SegmentChecks {
     checks.check("a segment that is closed in the middle of transfers does no harm",
         SegmentChecks::closedMeanwhile);
     checks.check("memory of segments goes when the last buffer does", SegmentChecks::memory);
+    checks.check("memory of many segments goes without being asked for", SegmentChecks::muchMemory);
     checks.check("a segment that is forgotten ends", SegmentChecks::forgotten);
   }
 
@@ -259,6 +260,18 @@ final class SegmentChecks {
     }
     require(after <= before + 3, "of 16 segments " + (after - before) + " are still there");
     requireEqual(1, kept.get(0).get(0));
+  }
+
+  private static void muchMemory() throws Exception {
+    int bytes = 32 << 20;
+    long before = resident(bytes);
+    for (int i = 0; i < 40; ++i) {
+      try (Segment segment = Segment.initPrivate(0, bytes)) {
+        touch(segment.cachingBuf());
+      }
+    }
+    long after = resident(bytes) - before;
+    require(after <= 20, "of 40 segments " + after + " are still there");
   }
 
   private static void forget(int id) throws IOException {
