@@ -14,6 +14,7 @@ import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.exrnic.Interrupt;
@@ -183,8 +184,13 @@ final class ConnectionChecks {
 
   private static void twoThreads() throws Exception {
     try (Connected both = new Connected()) {
-      Future<ByteBuffer> first = start(both.server::receive);
-      Checks.pause(100);
+      CountDownLatch begun = new CountDownLatch(1);
+      Future<ByteBuffer> first = start(() -> {
+        begun.countDown();
+        return both.server.receive();
+      });
+      begun.await();
+      Checks.pause(200);
       requireThrows(IllegalStateException.class, both.server::receive);
       both.client.send(1);
       await(first);

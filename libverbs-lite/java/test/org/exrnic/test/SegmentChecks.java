@@ -253,7 +253,7 @@ final class SegmentChecks {
       }
     }
     long after = before + 16;
-    for (int i = 0; i < 100 && after > before + 3; ++i) {
+    for (int i = 0; i < 500 && after > before + 3; ++i) {
       System.gc();
       Checks.pause(20);
       after = resident(bytes);
@@ -287,7 +287,7 @@ final class SegmentChecks {
         requireEqual(1234, again.id());
         return;
       } catch (SisciException used) {
-        require(i < 100, "the id is free again");
+        require(i < 500, "the id is free again");
       }
     }
   }
