@@ -162,7 +162,7 @@ jlong CreateQueue(JNIEnv* env, jclass, jlong sd, jint adapter) {
   return NumberOf(queue);
 }
 
-// Behind it the transfer that was under way has ended.
+// When it returns, the transfer that was under way has ended.
 void AbortTransfer(JNIEnv*, jclass, jlong queue) {
   sci_error_t none;
   SCIAbortDMAQueue(HandleOf<sci_dma_queue_t>(queue), 0, &none);

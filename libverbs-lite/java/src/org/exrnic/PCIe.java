@@ -53,7 +53,7 @@ public final class PCIe implements Closeable {
   private final Turn sending = new Turn("sends on");
   private final Turn receiving = new Turn("receives from");
 
-  // Behind the meeting.
+  // After the two have met.
   private Segment sent;
   private ByteBuffer sendBuffer;
   private RemoteInterrupt peerFull;

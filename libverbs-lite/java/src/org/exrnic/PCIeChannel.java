@@ -97,7 +97,7 @@ public final class PCIeChannel implements ByteChannel {
     }
   }
 
-  /** Tells the other end that nothing more comes: behind all bytes it reads -1. */
+  /** Tells the other end that nothing more comes: after all bytes it reads -1. */
   public void shutdownOutput() throws IOException {
     writing.lock();
     try {

@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 
 /**
  * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON
- * for each size of files and buffers. Its time begins behind short messages, with which the VM
+ * for each size of files and buffers. Its time begins after short messages, with which the VM
  * compiles what it runs, and ends when the other end has taken all. Begin and end of each buffer
  * are compared. exrnic-file-bench does the same in C++.
  */

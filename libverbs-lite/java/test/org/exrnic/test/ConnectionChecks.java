@@ -35,7 +35,7 @@ final class ConnectionChecks {
     checks.check("what is sent comes in order, in direct buffers", ConnectionChecks::sends);
     checks.check("who sends waits while the other end has all its buffers full",
         ConnectionChecks::waitsForRoom);
-    checks.check("behind terminate() the other end receives null, and nothing more is sent",
+    checks.check("after terminate() the other end receives null, and nothing more is sent",
         ConnectionChecks::terminates);
     checks.check("an end is told that the other one has gone", ConnectionChecks::toldOfTheEnd);
     checks.check("close() ends the calls of other threads", ConnectionChecks::closeWakes);
