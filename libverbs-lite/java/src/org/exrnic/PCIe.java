@@ -163,7 +163,7 @@ public final class PCIe implements Closeable {
     peerFree = keep(RemoteInterrupt.connect(adapter, offer.node, offer.free, timeout));
   }
 
-  private <T extends Closeable> T keep(T part) throws IOException {
+  private <T extends Closeable> T keep(T part) {
     synchronized (parts) {
       parts.push(part);
     }
