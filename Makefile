@@ -209,7 +209,7 @@ kmod-matrix: host ## Test longer | The modules on the kernels of all Debian suit
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" NAMES="$(NAMES)" tools/kmod_matrix.sh $(SUITES)
 
 # Builds that kernel first, in minutes; it stays in build/deps. SOAK_MS=n: of each random test. RUNS: see there.
-debug-kernel-test: host ## Test longer | Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
+debug-kernel-test: host guest-world provider ## Test longer | Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
 	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
 

@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 OUT=build/debug-kernel
-ALL=(failing-allocations kmod-test verbs-test push ethernet)
+ALL=(failing-allocations kmod-test verbs-test push ethernet ib programs ntb)
 
 for part in common apt kernel debug_kernel; do
   # shellcheck source=/dev/null
@@ -27,6 +27,8 @@ MOUNT='mount -t debugfs debugfs /sys/kernel/debug'
 BEFORE="$MOUNT && echo clear > /sys/kernel/debug/kmemleak"
 # Each interrupt vector is asked for by the same lines; failing all of them would take an hour.
 FEW='rmmod exrnic_cdev exrnic && insmod /lib/exrnic.ko max_vectors=2 && insmod /lib/exrnic_cdev.ko'
+IB_IN='insmod /lib/exrnic_ib.ko'
+IB_OUT='rmmod exrnic_ib'
 UNMOUNT='umount /sys/kernel/debug'
 BEHIND='for i in 1 2; do echo scan > /sys/kernel/debug/kmemleak; sleep 6; done'
 BEHIND+='; cat /sys/kernel/debug/kmemleak; ! grep -q . /sys/kernel/debug/kmemleak'
@@ -38,21 +40,48 @@ BEHIND+=' && grep -q debug_locks:.*1 /proc/lockdep_stats'
 NO_REPORT='WARNING: .* at fs/proc/generic.c:.* remove_proc_entry|WARNING: .* at kernel/dma/debug.c:.* add_dma_entry'
 REPORTS='BUG:|WARNING:|INFO: |KASAN|UBSAN|DMA-API: exrnic|unreferenced object'
 
+# wanted NAME: whether it is to be run.
+wanted() {
+  [[ " ${RUNS[*]} " == *" $1 "* ]] || return 1
+  echo "debug kernel: $1"
+}
+
+# no_report NAME: of the kernels of its guests.
+no_report() {
+  if grep -E "$REPORTS" "$OUT/$1"/guest*.log | grep -vE "$NO_REPORT" >&2; then
+    die "$1: the kernel has reported what is above; see $OUT/$1"
+  fi
+}
+
 # in_guests NAME COMMAND ARGUMENT...: runs it in guests of the debug kernel; its log is kept.
 in_guests() {
   local name=$1 command=$2
   shift 2
-  [[ " ${RUNS[*]} " == *" $name "* ]] || return 0
-  echo "debug kernel: $name"
+  wanted "$name" || return 0
   if ! "$PYTHON" sim/launch --kernel "$FOUND_DEBUG_KERNEL" --initramfs "$OUT/initramfs.cpio" \
     --kernel-arguments "page_poison=1 panic_on_warn=0" --memory 1G --directory "$OUT/$name" --boot-seconds 300 \
     --run-seconds 3000 "$@" run "$BEFORE && $command && { $BEHIND; }" >"$OUT/$name.log" 2>&1; then
     tail -n 60 "$OUT/$name.log" >&2
     die "$name: see $OUT/$name and $OUT/$name.log"
   fi
-  if grep -E "$REPORTS" "$OUT/$name"/guest*.log | grep -vE "$NO_REPORT" >&2; then
-    die "$name: the kernel has reported what is above; see $OUT/$name"
+  no_report "$name"
+}
+
+# Of the distribution, whose modules are another kernel's: what mounts it is built in. The driver is unloaded under some.
+PROGRAMS=(ibv_devinfo ibv_rc_pingpong "ibv_ud_pingpong -s 1024" "ibv_srq_pingpong -q 4" "ib_write_lat -R" rping ucmatose
+  "perftest and MPI: unload")
+
+programs() {
+  wanted programs || return 0
+  mkdir -p "$OUT/world/mount"
+  ln -sf "$PWD/$DEPS/world/root.squashfs" "$OUT/world/"
+  if ! "$PYTHON" tests/world/world_test.py --directory "$OUT/programs" --launch-option="--kernel=$FOUND_DEBUG_KERNEL" \
+    --launch-option="--initramfs=$OUT/initramfs.cpio" --launch-option="--world-folder=$OUT/world" \
+    --launch-option="--boot-seconds=300" "${PROGRAMS[@]}" >"$OUT/programs.log" 2>&1; then
+    tail -n 60 "$OUT/programs.log" >&2
+    die "programs: see $OUT/programs and $OUT/programs.log"
   fi
+  no_report programs
 }
 
 main() {
@@ -66,7 +95,8 @@ main() {
     flock 9
     ensure_debug_kernel
   } 9>"$DEPS/debug-kernel.lock"
-  KDIR=$FOUND_DEBUG_KDIR tools/kbuild.sh "$OUT" EXRNIC_TESTS=m
+  # With Linux's NTB, which is checked likewise.
+  KDIR=$FOUND_DEBUG_KDIR NTB_VERSION=$FOUND_DEBUG_VERSION tools/ntb_clients.sh "$OUT" EXRNIC_TESTS=m
   "$PYTHON" sim/guest/make_initramfs.py --output "$OUT/initramfs.cpio" \
     --modules "$OUT/kmod" "${CONTENTS[@]}"
   in_guests failing-allocations "$FEW && exrnic-kmod-test -l 10 'without memory'" --guests 1
@@ -76,6 +106,12 @@ main() {
     --sim-argument=--core --sim-argument=ref
   in_guests push "exrnic-push --node {node} --oob /dev/ttyS1"
   in_guests ethernet "ethernet.sh {node} talk && ethernet.sh {node} reload" --ethernet \
+    --sim-argument=--core --sim-argument=ref
+  # The RDMA device: users within the kernel, fuzzed commands, and the driver that goes and comes.
+  in_guests ib "$IB_IN && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} verbs: && $IB_OUT && $IB_IN && $IB_OUT" --ethernet \
+    --sim-argument=--core --sim-argument=ref
+  programs
+  in_guests ntb "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
     --sim-argument=--core --sim-argument=ref
   echo "debug kernel: no report"
 }

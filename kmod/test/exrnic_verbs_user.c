@@ -305,9 +305,9 @@ static int take_number(struct verbs_user *user)
 
 	if (!task)
 		return -ENOMEM;
-	do
-		qp = create_qp(user, IB_QPT_RC);
-	while (IS_ERR(qp) && PTR_ERR(qp) == -ENOSPC);
+	/* Who has the number needs the processor, to give it back. */
+	while (IS_ERR(qp = create_qp(user, IB_QPT_RC)) && PTR_ERR(qp) == -ENOSPC)
+		cond_resched();
 	if (IS_ERR(qp)) {
 		kfree(task);
 		return failed("no queue pair", PTR_ERR(qp));

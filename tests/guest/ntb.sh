@@ -9,7 +9,7 @@ node=$1
 other=$((1 - node))
 bytes=4096 # each load takes its time on the RTL
 
-mount -t debugfs debugfs /sys/kernel/debug
+grep -q debugfs /proc/mounts || mount -t debugfs debugfs /sys/kernel/debug
 stty -F /dev/ttyS1 raw -echo
 exec 8<>/dev/ttyS1
 step=0

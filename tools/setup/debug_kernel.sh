@@ -7,8 +7,8 @@
 DEBUG_KERNELS_DIR=$DEPS/debug-kernel
 DEBUG_KERNEL_CONFIG=tools/setup/debug-kernel.config
 
-# ensure_debug_kernel: sets FOUND_DEBUG_KERNEL (an image for QEMU) and FOUND_DEBUG_KDIR (what modules
-# are built against).
+# ensure_debug_kernel: sets FOUND_DEBUG_KERNEL (an image for QEMU), FOUND_DEBUG_KDIR (what modules
+# are built against) and FOUND_DEBUG_VERSION (of the source).
 ensure_debug_kernel() {
   local release version dir
   release=$(headers_release "$(installed_headers)")
@@ -17,6 +17,7 @@ ensure_debug_kernel() {
   dir=$DEBUG_KERNELS_DIR/${version}_$(cat "$DEBUG_KERNEL_CONFIG" "${BASH_SOURCE[0]}" | sha256sum | head -c 8)
   FOUND_DEBUG_KERNEL=$dir/vmlinux
   FOUND_DEBUG_KDIR=$dir
+  FOUND_DEBUG_VERSION=$version
   [[ ! -e $dir ]] || return 0
   build_debug_kernel "$version" "$dir"
 }
