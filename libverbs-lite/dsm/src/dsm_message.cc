@@ -93,8 +93,9 @@ std::string ReadDsmMessage(const uint8_t* bytes, size_t length, unsigned nodes, 
            std::to_string(head.count * sizeof(uint64_t));
   }
   if (head.kind == DsmKind::kHome && head.value >= nodes) return Beyond("home", head.value, nodes);
-  if (head.kind == DsmKind::kArrive && head.what > static_cast<uint32_t>(DsmMeeting::kExit))
-    return Beyond("meeting", head.what, static_cast<uint32_t>(DsmMeeting::kExit) + 1);
+  const uint32_t meeting = head.what & ~(kDsmAsks | kDsmAnswers);
+  if (head.kind == DsmKind::kArrive && meeting > static_cast<uint32_t>(DsmMeeting::kExit))
+    return Beyond("meeting", meeting, static_cast<uint32_t>(DsmMeeting::kExit) + 1);
   *message = {head.kind, head.number, head.what, head.value, {}, {}, false};
   if (HasClock(head.kind)) {
     if (head.count != nodes) return "a clock of " + std::to_string(head.count) + " nodes";

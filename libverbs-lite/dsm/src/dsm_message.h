@@ -16,7 +16,7 @@ constexpr uint32_t kDsmConditions = 256;
 
 enum class DsmKind : uint32_t {
   kNotice = 1,  // ranges: the sender has written there, and it is at the homes
-  kArrive,      // number: of the meeting; what: DsmMeeting; value: digest of the layout
+  kArrive,      // number: of the meeting; what: DsmMeeting and bits; value: digest of the layout
   kAcquire,     // number: a lock
   kGrant,       // number: a lock; clock
   kRelease,     // likewise
@@ -33,6 +33,9 @@ enum class DsmKind : uint32_t {
 constexpr uint32_t kDsmKinds = static_cast<uint32_t>(DsmKind::kDone);
 
 enum class DsmMeeting : uint32_t { kBarrier, kWait, kExit };
+// A meeting, and these bits. Asks: firmware was not used, or has failed the sender, which waits for
+// messages of all. Answers: to who asks about a meeting that has been.
+constexpr uint32_t kDsmAsks = 0x100, kDsmAnswers = 0x200;
 const char* NameOfDsmMeeting(uint32_t meeting);  // its call
 
 struct DsmRange {  // of pages

@@ -239,6 +239,7 @@ void jia_statistics(struct jia_stat* statistics) {
   now.pages_fetched -= stat_begin.pages_fetched;
   now.pages_pushed -= stat_begin.pages_pushed;
   now.bytes_pushed -= stat_begin.bytes_pushed;
+  now.firmware_barriers -= stat_begin.firmware_barriers;
   *statistics = now;
 }
 

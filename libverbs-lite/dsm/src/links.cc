@@ -19,6 +19,8 @@ constexpr uint32_t kPageWork = 128;  // of a node, under way
 constexpr uint32_t kPageList = 32;   // posted together
 constexpr uint32_t kInlineRun = 32;  // bytes of a run that is copied into its work request
 constexpr uint32_t kReadsOfNode = 4;
+// Of fewer nodes messages are as fast.
+constexpr unsigned kFirmwareFrom = 4;
 constexpr unsigned kPollsBetweenLooks = 256;
 // A message that finds no receive comes again, as often as it takes: 10 us later.
 constexpr vl::RnrTerms kComesAgain = {1, VL_RNR_RETRY_ENDLESS};
@@ -52,6 +54,7 @@ DsmLinks::DsmLinks(const std::string& device, Mesh* mesh, void* view, size_t byt
   for (uint32_t place = 0; place < receive_places_; ++place) PostReceive(place);
   for (uint32_t place = 0; place < kSends; ++place) free_sends_.push_back(receive_places_ + place);
 
+  if (mesh->nodes() >= kFirmwareFrom) firmware_ = FirmwareBarrier::Make(rnic_.get());
   const uint32_t node_id = vl::QueryRnic(rnic_.get()).node_id;
   const auto infos = mesh->Exchange(
       MeshKind::kInfo,
@@ -61,7 +64,8 @@ DsmLinks::DsmLinks(const std::string& device, Mesh* mesh, void* view, size_t byt
                            vl_qp_number(peers_[node]->pages.get()),
                            vl_mr_stag(area_.get()),
                            vl::AddressOf(view),
-                           bytes};
+                           bytes,
+                           firmware_ != nullptr};
         const auto* begin = reinterpret_cast<const uint8_t*>(&info);
         return std::vector<uint8_t>(begin, begin + sizeof(info));
       },
@@ -82,6 +86,7 @@ DsmLinks::DsmLinks(const std::string& device, Mesh* mesh, void* view, size_t byt
                   kComesAgain);
     vl::ConnectQp(peer->pages.get(), peer->theirs.node_id, peer->theirs.page_qpn);
   }
+  AgreeOnFirmware(node_id);
   // Nothing may arrive before its receiver is ready.
   mesh->Exchange(MeshKind::kReady, [](unsigned) { return std::vector<uint8_t>(); }, deadline);
 }
@@ -101,6 +106,17 @@ void DsmLinks::MakePeers(unsigned self, unsigned nodes) {
     peers_[node] = std::make_unique<Peer>(
         Peer{node, vl::CreateQp(pd_.get(), messages), vl::CreateQp(pd_.get(), pages), Info{}});
   }
+}
+
+void DsmLinks::AgreeOnFirmware(uint32_t node_id) {
+  std::vector<uint32_t> node_ids = {node_id};
+  bool all = firmware_ != nullptr;
+  for (const auto& peer : peers_) {
+    if (peer == nullptr) continue;
+    node_ids.push_back(peer->theirs.node_id);
+    all = all && peer->theirs.firmware != 0;
+  }
+  if (!all || !firmware_->SetNodes(node_ids)) firmware_.reset();
 }
 
 // ---- Messages

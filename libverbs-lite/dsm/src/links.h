@@ -18,6 +18,7 @@
 #include "diff.h"
 #include "dsm_message.h"
 #include "exrnic/verbs.hpp"
+#include "firmware_barrier.h"
 #include "mesh.h"
 
 namespace exrnic {
@@ -44,6 +45,9 @@ class DsmLinks {
   // Until all of them are placed.
   void AwaitPages(const Idle& idle);
 
+  // Null where not all nodes have it, or messages are faster.
+  FirmwareBarrier* firmware() const { return firmware_.get(); }
+
   // A queue pair to it has failed: why, and since when. Its end may have a better reason.
   struct Failure {
     unsigned node;
@@ -61,6 +65,7 @@ class DsmLinks {
   struct Info {  // that two nodes tell each other over TCP
     uint32_t node_id, message_qpn, page_qpn, stag;
     uint64_t view, bytes;
+    uint64_t firmware;  // whether it has barriers
   };
   struct Peer {
     unsigned node;
@@ -70,6 +75,7 @@ class DsmLinks {
   };
 
   void MakePeers(unsigned self, unsigned nodes);
+  void AgreeOnFirmware(uint32_t node_id);
   void PostReceive(uint32_t place);
   void PostOutbox();
   void TakeSent(const vl_wc& wc);
@@ -83,6 +89,7 @@ class DsmLinks {
   uint8_t* const view_;
   const size_t bytes_;
   vl::Owned<vl_rnic> rnic_;
+  std::unique_ptr<FirmwareBarrier> firmware_;
   vl::Owned<vl_pd> pd_;
   vl::Owned<vl_comp_channel> channel_;
   vl::Owned<vl_cq> message_queue_, page_queue_;

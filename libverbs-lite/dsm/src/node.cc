@@ -105,6 +105,7 @@ DsmNode::DsmNode(const DsmOptions& options)
   mesh_->Meet(deadline);
   links_ = std::make_unique<DsmLinks>(options.device, mesh_.get(), area_.view(), area_.bytes(),
                                       deadline);
+  by_firmware_ = links_->firmware() != nullptr;
   links_->Arm();
   wake_fd_ = eventfd(0, EFD_CLOEXEC);
   // Signals are the program's.
@@ -261,6 +262,7 @@ void DsmNode::SendPages(DsmKind kind, unsigned node, const std::vector<uint32_t>
     for (unsigned other = 0; other < nodes_; ++other)
       if (other != self_) links_->Send(other, message);
     ++heard_[self_];
+    noticed_ = true;
   }
 }
 
@@ -443,24 +445,29 @@ void DsmNode::Await(int condition) {
 
 // ---- Meetings of all nodes
 
-bool DsmNode::AllHaveArrived() const {
+bool DsmNode::HasArrived(unsigned node) const {
+  return node == self_ ||
+         (!arrivals_[node].empty() && arrivals_[node].front().number == meetings_ + 1);
+}
+
+bool DsmNode::HaveArrived(uint64_t nodes) const {
   for (unsigned node = 0; node < nodes_; ++node)
-    if (node != self_ && arrivals_[node].empty()) return false;
+    if ((nodes >> node & 1) != 0 && !HasArrived(node)) return false;
   return true;
 }
 
 std::string DsmNode::Missing() const {
   std::vector<unsigned> missing;
   for (unsigned node = 0; node < nodes_; ++node)
-    if (node != self_ && arrivals_[node].empty()) missing.push_back(node);
+    if (!HasArrived(node)) missing.push_back(node);
   return mesh_->Names(missing) + " did not come";
 }
 
+// All that have arrived by messages; they are as this node is.
 void DsmNode::CheckArrivals(DsmMeeting meeting) {
   for (unsigned node = 0; node < nodes_; ++node) {
-    if (node == self_) continue;
+    if (node == self_ || !HasArrived(node)) continue;
     const Arrival arrival = arrivals_[node].front();
-    arrivals_[node].pop_front();
     if (arrival.meeting != meeting) {
       throw DsmError(Name(node) + " has come to " +
                      NameOfDsmMeeting(static_cast<uint32_t>(arrival.meeting)) + " instead");
@@ -468,6 +475,49 @@ void DsmNode::CheckArrivals(DsmMeeting meeting) {
     if (arrival.digest != layout_.digest())
       throw DsmError(Name(node) + " has allocated otherwise than this node");
   }
+}
+
+void DsmNode::Arrive(unsigned node, uint32_t number, uint32_t what) {
+  DsmMessage arrive;
+  arrive.kind = DsmKind::kArrive;
+  arrive.number = number;
+  arrive.what = what;
+  arrive.value = layout_.digest();
+  // Who has been at it by firmware may not be waiting.
+  arrive.wakes = (what & kDsmAsks) != 0;
+  links_->Send(node, arrive);
+}
+
+void DsmNode::ArriveAtAll(uint32_t what) {
+  for (unsigned node = 0; node < nodes_; ++node)
+    if (node != self_) Arrive(node, meetings_ + 1, what);
+}
+
+// Firmware says which nodes have sent notices; their arrivals follow these.
+bool DsmNode::MeetByFirmware() {
+  const auto barrier = static_cast<uint32_t>(DsmMeeting::kBarrier);
+  if (noticed_) ArriveAtAll(barrier);
+  FirmwareBarrier* const firmware = links_->firmware();
+  firmware->Begin(noticed_ ? uint64_t{1} << self_ : 0);
+  // Time is left to hear by messages who is missing. In a simulation firmware's own time is
+  // another.
+  const auto until = MeshClock::now() + limit_ / 4;
+  std::optional<uint64_t> noticed;
+  AwaitThat(
+      [&] {
+        uint64_t bits;
+        if (!noticed && by_firmware_) {
+          const auto state = firmware->Poll(&bits);
+          if (state == FirmwareBarrier::State::kDone) noticed = bits;
+          if (state == FirmwareBarrier::State::kFailed) by_firmware_ = false;
+          if (state == FirmwareBarrier::State::kUnderWay && MeshClock::now() > until)
+            by_firmware_ = false;
+        }
+        CheckArrivals(DsmMeeting::kBarrier);
+        return noticed ? HaveArrived(*noticed) : !by_firmware_;
+      },
+      [&] { return Missing(); });
+  return noticed.has_value();
 }
 
 void DsmNode::Meet(DsmMeeting meeting) {
@@ -478,16 +528,27 @@ void DsmNode::Meet(DsmMeeting meeting) {
     if (meeting == DsmMeeting::kBarrier) ReleaseAll(false);
     const DsmStopwatch time(&statistics_.barrier);
     exiting_ = meeting == DsmMeeting::kExit;
-    DsmMessage arrive;
-    arrive.kind = DsmKind::kArrive;
-    arrive.number = meetings_ + 1;
-    arrive.what = static_cast<uint32_t>(meeting);
-    arrive.value = layout_.digest();
-    for (unsigned node = 0; node < nodes_; ++node)
-      if (node != self_) links_->Send(node, arrive);
-    AwaitThat([&] { return AllHaveArrived(); }, [&] { return Missing(); });
-    ++meetings_;
+    const auto number = static_cast<uint32_t>(meeting);
+    const bool firmware = by_firmware_ && meeting == DsmMeeting::kBarrier;
+    if (firmware && MeetByFirmware()) {
+      ++statistics_.firmware_barriers;
+      // It has failed somebody, who waits for messages.
+      if (!by_firmware_) ArriveAtAll(number | kDsmAnswers);
+    } else {
+      // Who was failed by firmware asks those who were not, and may have gone on.
+      ArriveAtAll(number | (firmware ? kDsmAsks : 0));
+      AwaitThat(
+          [&] {
+            CheckArrivals(meeting);
+            return HaveArrived(~uint64_t{0});
+          },
+          [&] { return Missing(); });
+    }
     CheckArrivals(meeting);
+    ++meetings_;
+    for (auto& arrivals : arrivals_)
+      while (!arrivals.empty() && arrivals.front().number <= meetings_) arrivals.pop_front();
+    if (meeting == DsmMeeting::kBarrier) noticed_ = false;
     // All notices of a node have come before its arrival.
     if (meeting == DsmMeeting::kBarrier) pages_.Acquire();
     if (!exiting_) return;
@@ -563,12 +624,19 @@ void DsmNode::Watch() {
 
 void DsmNode::HearArrival(unsigned node, const DsmMessage& message) {
   std::deque<Arrival>* const queue = &arrivals_[node];
-  const auto due = meetings_ + 1 + static_cast<uint32_t>(queue->size());
-  if (message.number != due || queue->size() >= 2) {
+  const auto meeting = message.what & ~(kDsmAsks | kDsmAnswers);
+  if ((message.what & kDsmAsks) != 0) by_firmware_ = false;
+  // The same one again, now without firmware; or one that has been, at which it was by firmware.
+  if (!queue->empty() && queue->back().number == message.number) return;
+  if (message.number == meetings_ && (message.what & kDsmAsks) != 0)
+    return Arrive(node, message.number, meeting | kDsmAnswers);
+  if (message.number <= meetings_ && (message.what & kDsmAnswers) != 0) return;
+  const uint32_t after = queue->empty() ? meetings_ : queue->back().number;
+  if (message.number <= after || message.number > meetings_ + 2) {
     FailPeer(node, "its arrival at meeting " + std::to_string(message.number) + ": that at " +
-                       std::to_string(due) + " is due");
+                       std::to_string(after + 1) + " is due");
   }
-  queue->push_back({static_cast<DsmMeeting>(message.what), message.value});
+  queue->push_back({message.number, static_cast<DsmMeeting>(meeting), message.value});
 }
 
 void DsmNode::Hear(unsigned node, const DsmMessage& message) {

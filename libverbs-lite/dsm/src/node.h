@@ -98,8 +98,13 @@ class DsmNode : private DsmHomes {
   void SetHere(uint32_t condition, const DsmClock& clock);
   void AskManager(const DsmMessage& message);  // until it has done so
   void Confirm(unsigned node, uint32_t condition);
-  bool AllHaveArrived() const;
+  // At the meeting that is next.
+  bool HasArrived(unsigned node) const;
+  bool HaveArrived(uint64_t nodes) const;
   void CheckArrivals(DsmMeeting meeting);
+  void Arrive(unsigned node, uint32_t number, uint32_t what);
+  void ArriveAtAll(uint32_t what);
+  bool MeetByFirmware();  // false: not all have come so
   std::string Missing() const;
   void Grant(uint32_t lock, unsigned node);
   // Of a peer that says what it may not.
@@ -118,11 +123,15 @@ class DsmNode : private DsmHomes {
 
   DsmClock heard_;  // notices of each node; of this one: that it has sent
   struct Arrival {
-    DsmMeeting meeting = DsmMeeting::kBarrier;
-    uint64_t digest = 0;
+    uint32_t number;  // of the meeting
+    DsmMeeting meeting;
+    uint64_t digest;
   };
   std::vector<std::deque<Arrival>> arrivals_;  // of each node: at the next meeting, and after it
   uint32_t meetings_ = 0;                      // that have been
+  // By firmware, until it fails one node, which then asks the others to do without.
+  bool by_firmware_ = false;
+  bool noticed_ = false;  // since the last meeting this node has sent notices
   std::set<int> held_;
   std::optional<uint32_t> wanted_lock_, wanted_condition_, wanted_page_, wanted_done_;
   std::optional<DsmClock> granted_;  // what was wanted has come

@@ -292,6 +292,46 @@ TEST_CASE("pages that nobody writes are kept over locks and barriers, until thei
         })) == "");
 }
 
+// Each node writes to a page of the next one; not all of them in each round.
+void WriteAndRead(unsigned self, volatile uint32_t* words, uint32_t value) {
+  const auto writes = [&](unsigned node) { return (value + node) % 3 != 0; };
+  if (writes(self)) words[(self + 1) % 4 * kWordsOfPage + self] = value * 10 + self;
+  jia_barrier();
+  for (unsigned node = 0; node < 4; ++node) {
+    const uint32_t expected = value * 10 + node;
+    DsmRequire(!writes(node) || words[(node + 1) % 4 * kWordsOfPage + node] == expected, "a word");
+  }
+  jia_barrier();
+}
+
+uint64_t FirmwareBarriers() {
+  jia_stat stat;
+  jia_statistics(&stat);
+  return stat.firmware_barriers;
+}
+
+TEST_CASE("four nodes meet by firmware", "[firmware]") {
+  DsmRig rig(4, "rtl");
+  CHECK(DsmTexts(rig.Run([](unsigned self) {
+          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          for (uint32_t value = 1; value <= 3; ++value) WriteAndRead(self, words, value);
+          DsmRequire(FirmwareBarriers() == 6, "barriers not by firmware");
+        })) == "");
+}
+
+TEST_CASE("nodes that firmware has kept waiting for too long meet by messages from then on",
+          "[firmware]") {
+  DsmRig rig(4, "rtl");
+  rig.limit_ms = 2400;
+  CHECK(DsmTexts(rig.Run([](unsigned self) {
+          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          jia_wait();
+          if (self == 1) std::this_thread::sleep_for(std::chrono::milliseconds(900));
+          for (uint32_t value = 1; value <= 3; ++value) WriteAndRead(self, words, value);
+          DsmRequire(FirmwareBarriers() <= 1, "barriers by firmware");
+        })) == "");
+}
+
 TEST_CASE("containers of one node's part of a heap are read by others") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {

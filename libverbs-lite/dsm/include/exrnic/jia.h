@@ -107,6 +107,7 @@ struct jia_stat {
   uint64_t read_faults, write_faults;
   uint64_t pages_fetched, pages_pushed; /* of the latter only what was changed */
   uint64_t bytes_pushed;
+  uint64_t firmware_barriers; /* at which all nodes met by firmware of their RNICs */
 };
 /* Both return 0. */
 JIA_API unsigned int jia_startstat(void);
