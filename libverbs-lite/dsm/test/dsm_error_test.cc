@@ -14,12 +14,12 @@ using DsmBody = std::function<void(unsigned)>;
 
 // Node 0 does it; the others wait for it at a barrier.
 void ExpectWrong(const DsmBody& wrong, const std::vector<std::string>& parts) {
-  DsmRig rig(3);
+  DsmRig rig(2);
   const auto ends = rig.Run([&](unsigned self) {
     if (self == 0) wrong(self);
     jia_barrier();
   });
-  for (unsigned node = 0; node < 3; ++node) {
+  for (unsigned node = 0; node < 2; ++node) {
     INFO("node " << node << ": " << ends[node].text);
     CHECK(ends[node].Says(parts));
     if (node != 0) CHECK(ends[node].text.find("node 0 (") != std::string::npos);
@@ -29,7 +29,7 @@ void ExpectWrong(const DsmBody& wrong, const std::vector<std::string>& parts) {
 TEST_CASE("wrong arguments are named with value and limit, to all nodes") {
   ExpectWrong([](unsigned) { jia_alloc((4 << 20) + 1); },
               {"jia_alloc: size is 4194305: 1 to 4194304, which are left of the area of 4194304"});
-  ExpectWrong([](unsigned) { jia_alloc2p(10, 3); }, {"jia_alloc2p: node is 3: 0 to 2"});
+  ExpectWrong([](unsigned) { jia_alloc2p(10, 2); }, {"jia_alloc2p: node is 2: 0 to 1"});
   ExpectWrong([](unsigned) { jia_unlock(7); },
               {"jia_unlock: lock is 7: this node does not hold it"});
   ExpectWrong(
@@ -47,7 +47,7 @@ TEST_CASE("wrong arguments are named with value and limit, to all nodes") {
 
 TEST_CASE("a barrier that one node never reaches ends all, by the name of that node") {
   DsmRig rig(4);
-  rig.limit_ms = 700;
+  rig.limit_ms = 500;
   const auto ends = rig.Run([&](unsigned self) {
     if (self == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
     jia_barrier();
@@ -55,7 +55,7 @@ TEST_CASE("a barrier that one node never reaches ends all, by the name of that n
   for (unsigned node = 0; node < 4; ++node) {
     INFO(ends[node].text);
     CHECK(ends[node].Says(
-        {"jia_barrier: node 2 (" + rig.addresses[2] + ") did not come within 0.7 s (JIA_LIMIT)"}));
+        {"jia_barrier: node 2 (" + rig.addresses[2] + ") did not come within 0.5 s (JIA_LIMIT)"}));
   }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a call by a handler of a signal within a call is an error, not a hang
 
 TEST_CASE("a lock that is not released in time is told with its holder") {
   DsmRig rig(3);
-  rig.limit_ms = 700;
+  rig.limit_ms = 500;
   const auto ends = rig.Run([&](unsigned self) {
     if (self == 1) jia_lock(0);
     jia_wait();
@@ -165,7 +165,7 @@ TEST_CASE("nodes that do not fit together are told before they begin") {
   CHECK(ends[1].Says({"jia_alloc: not between"}));
 }
 
-// Node 2 of three is killed in `before`, or behind it; the others end by its name.
+// Node 2 of three is killed in `before`, or after it; the others end by its name.
 void KillNodeTwoIn(const DsmBody& before, const DsmBody& after) {
   DsmRig rig(3);
   rig.limit_ms = 15000;
