@@ -78,7 +78,7 @@ class Programs(OnSimulator):
         text = re.search(r"```java\n(.*?)```", (_FOLDER / "README.md").read_text(), re.DOTALL).group(1)
         self.assertLessEqual(len(text.splitlines()), 20)
         (self.place / "Hello.java").write_text(text)
-        subprocess.run(["cmake", "--install", _OPTIONS.build, "--prefix", self.place / "installed"], check=True,
+        subprocess.run(["cmake", "--install", _OPTIONS.jars, "--prefix", self.place / "installed"], check=True,
                        stdout=subprocess.DEVNULL)
         jar = next((self.place / "installed").glob("**/exrnic.jar"))
         subprocess.run([_OPTIONS.javac, "-Xlint:all", "-Werror", "-cp", jar, "Hello.java"], cwd=self.place, check=True)
@@ -137,8 +137,7 @@ class Programs(OnSimulator):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--jars", required=True, type=pathlib.Path, help="with the natives beside them")
+    parser.add_argument("--jars", required=True, type=pathlib.Path, help="where they are built, and the natives")
     parser.add_argument("--java", required=True)
     parser.add_argument("--javac", required=True)
     parser.add_argument("--native", required=True, help="the benchmark in C++")
