@@ -20,7 +20,7 @@ namespace exrnic {
 
 namespace {
 
-constexpr unsigned kBuffers = 2;  // that one end has received and not given back
+constexpr unsigned kBuffers = 4;  // that one end has received and not given back
 
 void Must(sci_error_t error, const char* what) {
   if (error == SCI_ERR_OK) return;

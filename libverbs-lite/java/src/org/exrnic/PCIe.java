@@ -32,7 +32,7 @@ public final class PCIe implements Closeable {
   public static final int DEFAULT_BUFFER_BYTES = 1 << 20;
 
   /** Receive buffers of a connection. */
-  public static final int DEFAULT_BUFFERS = 2;
+  public static final int DEFAULT_BUFFERS = 4;
 
   /** More than these it cannot have. */
   public static final int MAX_BUFFERS = Offer.MAX_BUFFERS;

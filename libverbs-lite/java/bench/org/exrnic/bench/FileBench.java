@@ -26,6 +26,9 @@ import java.util.concurrent.Future;
 public final class FileBench {
   private static final int WARM_BYTES = 2 * Long.BYTES;
 
+  /** Milliseconds that compilers, which run beside, have to end what they have begun. */
+  private static final int SETTLE = 200;
+
   private final Options options;
   private final Transport transport;
 
@@ -96,6 +99,7 @@ public final class FileBench {
         fill(sender.buffer(), null, warmBytes, i);
         sender.send(warmBytes);
       }
+      Thread.sleep(SETTLE);
       all.await();
       for (long at = 0; at < file; at += bytes) {
         int part = (int) Math.min(bytes, file - at);
