@@ -34,7 +34,8 @@ _VM = ("/opt/java/bin/java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx64m -XX:
 
 def command(scale):
     """Of both guests: node 0 listens, what node 1 says are rows."""
-    sizes = f"--files 8G --scale {scale}"
+    # The first one begins what is there for all: of two of a size the later counts.
+    sizes = f"--files 8G --scale {scale} --buffers 1M,1M,2M,4M,8M"
     listen = " && ".join((f"exrnic-file-bench --peer 1 --listen {sizes}", f"{_VM} --listen {sizes}",
                           f"{_VM} --listen --transport tcp {sizes}"))
     send = " && ".join((f"exrnic-file-bench --peer 0 {sizes}", f"{_VM} --connect 0 {sizes}",
