@@ -95,17 +95,14 @@ public final class Interrupt implements Closeable {
     }
     Waiting waiting = new Waiting("interrupt " + number + " has not come", timeout);
     checkKind(true, "await(timeout)");
-    ByteBuffer direct = into.isDirect() ? into : ByteBuffer.allocateDirect(into.remaining());
+    // Natives see own memory alone: the VM copies, and finds out what cannot be written.
+    ByteBuffer direct = ByteBuffer.allocateDirect(Math.min(into.remaining(), MAX_DATA));
     int[] bytes = new int[1];
     resources.during(this, () -> {
       waiting.until(slice -> (bytes[0] = bytesIn(direct, slice)) >= 0);
       return null;
     });
-    if (direct != into) {
-      into.put(direct.limit(bytes[0]));
-    } else {
-      into.position(into.position() + bytes[0]);
-    }
+    into.put(direct.limit(bytes[0]));
     return bytes[0];
   }
 

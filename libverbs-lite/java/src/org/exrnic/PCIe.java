@@ -212,8 +212,8 @@ public final class PCIe implements Closeable {
       }
       awaitTaken(peer.buffers - 1, Interrupt.FOREVER);
       sent.sendNow(offset, bytes, (long) nextSent * peer.bufferBytes);
-      nextSent = (nextSent + 1) % peer.buffers;
       tell(bytes);
+      nextSent = (nextSent + 1) % peer.buffers;
     } catch (ClosedChannelException problem) {
       throw explained(problem);
     } finally {
@@ -222,7 +222,7 @@ public final class PCIe implements Closeable {
   }
 
   private void tell(int bytes) throws IOException {
-    peerFull.trigger(length.clear().putInt(bytes).flip());
+    peerFull.triggerOwn(length.clear().putInt(bytes).flip());
     ++underWay;
   }
 
@@ -277,8 +277,8 @@ public final class PCIe implements Closeable {
     try {
       checkOpen();
       if (!ended) {
-        ended = true;
         tell(0);
+        ended = true;
       }
     } catch (ClosedChannelException problem) {
       throw explained(problem);
@@ -349,9 +349,9 @@ public final class PCIe implements Closeable {
       if (!held) {
         throw new IllegalStateException("no buffer was received: receive() first");
       }
+      peerFree.trigger();
       held = false;
       nextReceived = (nextReceived + 1) % buffers;
-      peerFree.trigger();
     } catch (ClosedChannelException problem) {
       throw explained(problem);
     } finally {

@@ -63,16 +63,20 @@ public final class RemoteInterrupt implements Closeable {
   public void trigger(ByteBuffer bytes) throws IOException {
     Objects.requireNonNull(bytes, "the buffer is null");
     checkKind(true, "trigger()");
-    int length = bytes.remaining();
+    ByteBuffer view = bytes.duplicate();
+    int length = view.remaining();
     if (length == 0 || length > Interrupt.MAX_DATA) {
       throw new IllegalArgumentException(
           "an interrupt with " + length + " bytes; it brings 1 to " + Interrupt.MAX_DATA);
     }
-    ByteBuffer direct =
-        bytes.isDirect() ? bytes : ByteBuffer.allocateDirect(length).put(bytes.duplicate()).flip();
-    int offset = direct.position();
-    untilThereIsRoom(() -> Native.triggerData(interrupt, direct, offset, length));
-    bytes.position(bytes.limit());
+    // Copied by the VM, which finds out what cannot be read: natives see own memory alone.
+    triggerOwn(ByteBuffer.allocateDirect(length).put(view).flip());
+    bytes.position(view.position());
+  }
+
+  /** Triggers it with the bytes of a direct buffer of this package. */
+  void triggerOwn(ByteBuffer own) throws IOException {
+    untilThereIsRoom(() -> Native.triggerData(interrupt, own, 0, own.limit()));
   }
 
   private void untilThereIsRoom(Resources.Call<Boolean> trigger) throws IOException {
