@@ -323,7 +323,11 @@ public final class PCIe implements Closeable {
   }
 
   private boolean newsCome(int slice) throws IOException {
-    return full.dataComes(news.clear(), slice) >= 0;
+    int bytes = full.dataComes(news.clear(), slice);
+    if (bytes >= 0 && bytes != LENGTH_BYTES) {
+      throw new IOException("the other end has told " + bytes + " bytes, which say nothing");
+    }
+    return bytes >= 0;
   }
 
   private ByteBuffer take() throws IOException {
