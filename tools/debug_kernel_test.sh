@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 OUT=build/debug-kernel
-ALL=(failing-allocations kmod-test verbs-test push ethernet ib programs ntb)
+ALL=(failing-allocations kmod-test verbs-test push ethernet ib programs ntb-clients)
 
 for part in common apt kernel debug_kernel; do
   # shellcheck source=/dev/null
@@ -38,6 +38,7 @@ BEHIND+=' && grep -q debug_locks:.*1 /proc/lockdep_stats'
 # the memory for, when it removes it; and of memory that is mapped more than seven times, as it cannot
 # count further: a process may have as many regions of one buffer as it likes.
 NO_REPORT='WARNING: .* at fs/proc/generic.c:.* remove_proc_entry|WARNING: .* at kernel/dma/debug.c:.* add_dma_entry'
+NO_REPORT+="|DMA-API: exrnic .* overlapping mappings aren't supported"
 REPORTS='BUG:|WARNING:|INFO: |KASAN|UBSAN|DMA-API: exrnic|unreferenced object'
 
 # wanted NAME: whether it is to be run.
@@ -111,7 +112,7 @@ main() {
   in_guests ib "$IB_IN && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} verbs: && $IB_OUT && $IB_IN && $IB_OUT" --ethernet \
     --sim-argument=--core --sim-argument=ref
   programs
-  in_guests ntb "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
+  in_guests ntb-clients "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
     --sim-argument=--core --sim-argument=ref
   echo "debug kernel: no report"
 }
