@@ -66,7 +66,9 @@ static void exrnic_ntb_set_up(struct exrnic_ntb_link *link, bool up)
 	link->record.up = up;
 	WRITE_ONCE(link->up, up);
 	dev_dbg(&link->ntb.dev, "the link is %s\n", up ? "up" : "down");
-	ntb_link_event(&link->ntb);
+	/* Who has disabled the link knows, and may be going: ntb_transport frees what its event would queue. */
+	if (link->record.enabled)
+		ntb_link_event(&link->ntb);
 	if (up)
 		exrnic_ntb_bells_look(link);
 }
