@@ -57,8 +57,7 @@ class RandomDriver {
         default:
           give_command();
       }
-      if (testbed_.run_until([] { return false; }, kLimitNs) != RunResult::kIdle)
-        throw std::runtime_error("waited in vain for rest after step " + std::to_string(step));
+      rest();
       facts_ << "; causes " << rnic_.read_register(EXRNIC_REG_INT_CAUSE) << '\n';
       report_completions();
       report_events();
@@ -68,6 +67,11 @@ class RandomDriver {
   }
 
  private:
+  void rest() {
+    if (testbed_.run_until([] { return false; }, kLimitNs) != RunResult::kIdle)
+      throw std::runtime_error("waited in vain for rest, behind:\n" + facts_.str());
+  }
+
   template <typename T>
   using List = std::initializer_list<std::common_type_t<T>>;  // T is not deduced from it
 
@@ -208,12 +212,22 @@ class RandomDriver {
       rnic_.host().poke(ring, before);
   }
 
-  // What was told in this step: in which order, and how often the same, is a matter of time.
+  // What was told in this step: in which order, and how often the same, is a matter of time. So is
+  // what finds a ring full: that comes when there is room.
   void report_events() {
     std::set<std::tuple<uint32_t, uint32_t, uint32_t>> told;
-    for (EventQueue& eq : events_)
-      while (const auto eqe = eq.ring == 0 ? std::nullopt : rnic_.poll(eq))
-        told.insert({eqe->event_type, eqe->number, eqe->detail});
+    for (bool more = true; more;) {
+      more = false;
+      for (EventQueue& eq : events_) {
+        if (eq.ring == 0) continue;
+        while (const auto eqe = rnic_.poll(eq)) {
+          told.insert({eqe->event_type, eqe->number, eqe->detail});
+          more = true;
+        }
+        rnic_.ring(eq);
+      }
+      if (more) rest();
+    }
     for (const auto& [type, number, detail] : told)
       facts_ << "event " << type << " of " << number << ": " << detail << '\n';
     for (const EventQueue& eq : events_)

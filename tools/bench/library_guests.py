@@ -19,8 +19,8 @@ import sys
 import sync_guests
 from sync_guests import LaunchError, found, processes  # by its ways to the launcher
 
-# What a program prints for people becomes a row that the launcher hands on.
-_LINE = r"""sed 's/.*/@exrnic {"program":"%s","line":"&"}/'"""
+# What a program prints for people becomes rows that the launcher hands on; a guest's command has no double quotes.
+_LINES = r"(IFS=; while read -r line; do printf '@exrnic {\42program\42:\42%s\42,\42line\42:\42%s\42}\n' {program} $line; done < {program}.txt)"
 _SISCI = (("scipp", "scipp {end} -loops 40"), ("scibench", "scibench {end} -loops 20"),
           ("dma_bench", "dma_bench {end} -loops 20"), ("intr_bench", "intr_bench {end} -loops 100"))
 _ADDRESSES = "10.101.0.{}:7471"
@@ -57,7 +57,7 @@ class Bench:
 
 def sisci(bench, profile="ntb-gen3x8"):
     end = "$([ {node} = 0 ] && echo -server || echo -client) -rn $((1-{node}))"
-    command = " && ".join(f"{text.replace('{end}', end)} > {name}.txt && {_LINE % name} {name}.txt" for name, text in _SISCI)
+    command = " && ".join(f"{text.replace('{end}', end)} > {name}.txt && {_LINES.replace('{program}', name)}" for name, text in _SISCI)
     lines = [(row["program"], row["line"]) for row in bench.launch("SISCI", profile, 2, command) if "program" in row]
 
     def of_size(program, size, pattern):
