@@ -176,6 +176,7 @@ class Adapter : public std::enable_shared_from_this<Adapter> {
   void ServeInterrupt(const std::shared_ptr<Link>& link, const Message& message,
                       const uint8_t* data);
   void ServeOpenQp(const std::shared_ptr<Link>& link, const Message& message);
+  void AddCredit(const Connection& connection);
   void Drop(Link* link, uint32_t connection, sci_segment_cb_reason_t reason);
 
   // transfers.cc

@@ -76,6 +76,8 @@ void Remove(const void* handle, Type type, unsigned flags) {
   interrupt->name = {};
   --interrupt->sd->objects;
   AwaitCallback(interrupt.lock(), interrupt.object().get());
+  // Who has triggered it goes on.
+  while (!interrupt->data.empty()) interrupt->Take();
 }
 
 // Until there is one.

@@ -126,7 +126,10 @@ void Adapter::ServeInterrupt(const std::shared_ptr<Link>& link, const Message& m
   if (found == link->connections.end()) return;  // disconnected, or removed
   Connection* const connection = &found->second;
   const auto interrupt = connection->interrupt.lock();
-  if (interrupt == nullptr || interrupt->removed) return;
+  if (interrupt == nullptr || interrupt->removed) {
+    if (connection->credit >= 0) AddCredit(*connection);  // nobody takes it, and nobody waits
+    return;
+  }
   if (interrupt->with_data()) {
     // Who has no credit, and sends, has lost it.
     if (message.bytes == 0 || connection->queued == kDataInterruptsMax) return;
@@ -146,9 +149,13 @@ bool Adapter::Credit(const std::weak_ptr<Link>& of, uint32_t number) {
   const auto found = link->connections.find(number);
   if (found == link->connections.end() || found->second.credit < 0) return false;
   --found->second.queued;
-  volatile uint64_t* const credit = &credits_[static_cast<size_t>(found->second.credit)];
-  *credit = *credit + 1;
+  AddCredit(found->second);
   return true;
+}
+
+void Adapter::AddCredit(const Connection& connection) {
+  volatile uint64_t* const credit = &credits_[static_cast<size_t>(connection.credit)];
+  *credit = *credit + 1;
 }
 
 LocalInterrupt::Data LocalInterrupt::Take() {

@@ -197,6 +197,28 @@ TEST_CASE("interrupts with data that nobody takes fill their queue, and no more"
   SCI(SCI_ERR_OK, SCIClose, nodes.sd, 0);
 }
 
+TEST_CASE("who triggers an interrupt with data that was removed goes on, as often as it likes") {
+  TwoNodes nodes;
+  DataPulse pulse(nodes.sd);
+  const auto trigger = [&](unsigned times) {
+    for (unsigned i = 0; i < times; ++i) {
+      REQUIRE(Eventually(
+          [&] {
+            sci_error_t error;
+            SCITriggerDataInterrupt(pulse.remote, &i, sizeof(i), 0, &error);
+            REQUIRE((error == SCI_ERR_OK || error == SCI_ERR_NOSPC));
+            return error == SCI_ERR_OK;
+          },
+          2000));
+    }
+  };
+  trigger(50);  // which stay in its queue
+  SCI(SCI_ERR_OK, SCIRemoveDataInterrupt, pulse.local, 0);
+  trigger(300);
+  SCI(SCI_ERR_OK, SCIDisconnectDataInterrupt, pulse.remote, 0);
+  SCI(SCI_ERR_OK, SCIClose, nodes.sd, 0);
+}
+
 struct Counted {
   std::atomic<int> count{0};
   sci_remote_interrupt_t answer = nullptr;
