@@ -48,6 +48,11 @@ void Append(std::vector<Piece>* pieces, const LocalSegment& local, const Exposur
   }
 }
 
+sci_dma_queue_state_t StateAfter(sci_error_t status) {
+  if (status == SCI_ERR_OK) return SCI_DMAQUEUE_DONE;
+  return status == SCI_ERR_CANCELLED ? SCI_DMAQUEUE_ABORTED : SCI_DMAQUEUE_ERROR;
+}
+
 void Begin(const std::shared_ptr<DmaQueue>& queue, const std::shared_ptr<LocalSegment>& local,
            const std::shared_ptr<RemoteSegment>& remote, std::vector<Piece> pieces, bool read,
            sci_cb_dma_t callback, void* argument) {
@@ -60,9 +65,7 @@ void Begin(const std::shared_ptr<DmaQueue>& queue, const std::shared_ptr<LocalSe
     --local->uses;
     --remote->uses;
     queue->status = status;
-    queue->state = status == SCI_ERR_OK          ? SCI_DMAQUEUE_DONE
-                   : status == SCI_ERR_CANCELLED ? SCI_DMAQUEUE_ABORTED
-                                                 : SCI_DMAQUEUE_ERROR;
+    queue->state = StateAfter(status);
     queue->changed.notify_all();
     if (callback == nullptr) return;
     const auto handle = reinterpret_cast<sci_dma_queue_t>(queue->handle);
@@ -262,7 +265,7 @@ sci_dma_queue_state_t SCIWaitForDMAQueue(sci_dma_queue_t dq, unsigned int timeou
     const std::shared_ptr<Transfer> transfer = queue->transfer;
     Require(adapter->Await(queue.lock(), *transfer, exrnic::sisci::DeadlineOf(timeout)),
             SCI_ERR_TIMEOUT);
-    return queue->state;
+    return StateAfter(transfer->status);  // the queue may have begun another one
   });
   if (error != nullptr) *error = result;
   if (result == SCI_ERR_OK) return state;
