@@ -66,6 +66,13 @@ class Checks(OnSimulator):
         for text in self.pair((*java, "0"), (*java, "1")):
             self.assertEqual(text.count("ok: "), 4, text)
 
+    def test_what_has_come_is_read_although_the_vm_that_wrote_it_has_gone(self):
+        java = (_OPTIONS.java, *_QUICK, "-Xmx64m", "-cp", _OPTIONS.jars / "exrnic-java-checks.jar",
+                "org.exrnic.test.GoneChecks")
+        for options in ((), ("end",)):
+            reader, _ = self.pair((*java, "0", *options), (*java, "1", *options))
+            self.assertEqual(reader.count("ok: "), 1, reader)
+
     def test_all_checks_hold_in_a_vm_that_checks_its_natives(self):
         text = self.output(self.start(0, _OPTIONS.java, *_QUICK, "-Xcheck:jni", "-Xmx256m", "-jar",
                                       _OPTIONS.jars / "exrnic-java-checks.jar"))

@@ -65,6 +65,7 @@ public final class PCIe implements Closeable {
   private int nextReceived;
   private boolean held;
   private boolean peerEnded;
+  private boolean endSeen;
   private volatile boolean closed;
 
   private PCIe(int adapter, int bufferBytes, int buffers) throws IOException {
@@ -310,11 +311,10 @@ public final class PCIe implements Closeable {
       if (held) {
         throw new IllegalStateException("a buffer was received already: receiveDone() first");
       }
-      if (peerEnded) {
-        return null;
+      if (!peerEnded) {
+        waiting.until(slice -> newsCome(slice) || (isLost() && lastOf(newsCome(0))));
       }
-      waiting.until(slice -> newsCome(slice) || (isLost() && lastOf(newsCome(0))));
-      return take();
+      return peerEnded ? theEnd() : take();
     } catch (ClosedChannelException problem) {
       throw explained(problem);
     } finally {
@@ -334,8 +334,7 @@ public final class PCIe implements Closeable {
     int bytes = news.getInt(0);
     if (bytes == 0) {
       peerEnded = true;
-      peerFree.trigger();
-      return null;
+      return theEnd();
     }
     if (bytes < 0 || bytes > bufferBytes) {
       throw new IOException(
@@ -343,6 +342,26 @@ public final class PCIe implements Closeable {
     }
     held = true;
     return received.cachingBuf().slice(nextReceived * bufferBytes, bytes);
+  }
+
+  /** The other end is told once that this one has seen it. */
+  private ByteBuffer theEnd() throws IOException {
+    if (!endSeen) {
+      giveBack();
+      endSeen = true;
+    }
+    return null;
+  }
+
+  /** Who has gone needs nothing back, and what it has sent before counts. */
+  private void giveBack() throws IOException {
+    try {
+      peerFree.trigger();
+    } catch (SisciException problem) {
+      if (problem.code() != SisciException.NOT_CONNECTED) {
+        throw problem;
+      }
+    }
   }
 
   /** Gives the buffer that was received back to the other end, which fills it again. */
@@ -353,7 +372,7 @@ public final class PCIe implements Closeable {
       if (!held) {
         throw new IllegalStateException("no buffer was received: receive() first");
       }
-      peerFree.trigger();
+      giveBack();
       held = false;
       nextReceived = (nextReceived + 1) % buffers;
     } catch (ClosedChannelException problem) {

@@ -52,28 +52,39 @@ public final class PCIeChannel implements ByteChannel {
       if (!into.hasRemaining()) {
         return 0;
       }
+      giveBack(); // if a call before has failed to
       if (received == null) {
         received = connection.receive();
         if (received == null) {
           return -1;
         }
       }
-      return take(into);
+      int bytes = take(into);
+      try {
+        giveBack();
+      } catch (IOException problem) {
+        // The bytes are there. The next call tries again.
+      }
+      return bytes;
     } finally {
       reading.unlock();
     }
   }
 
-  private int take(ByteBuffer into) throws IOException {
+  private int take(ByteBuffer into) {
     int bytes = Math.min(into.remaining(), received.remaining());
     into.put(into.position(), received, received.position(), bytes);
     into.position(into.position() + bytes);
     received.position(received.position() + bytes);
-    if (!received.hasRemaining()) {
-      received = null;
-      connection.receiveDone();
-    }
     return bytes;
+  }
+
+  /** If all of it was taken. */
+  private void giveBack() throws IOException {
+    if (received != null && !received.hasRemaining()) {
+      connection.receiveDone();
+      received = null;
+    }
   }
 
   /** Writes all that remains in the buffer; returns when the other node has it. */
