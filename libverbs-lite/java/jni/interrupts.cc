@@ -86,7 +86,7 @@ jint AwaitData(JNIEnv* env, jclass, jlong interrupt, jobject buffer, jint offset
   return static_cast<jint>(length);
 }
 
-// 0: there is none with that number yet, or nobody has answered in that time.
+// 0: nobody has answered in that time.
 jlong ConnectInterrupt(JNIEnv* env, jclass, jlong sd, jint adapter, jint node, jint number,
                        jboolean with_data, jint timeout) {
   sci_error_t error;
@@ -104,7 +104,7 @@ jlong ConnectInterrupt(JNIEnv* env, jclass, jlong sd, jint adapter, jint node, j
                         static_cast<unsigned>(timeout), 0, &error);
     made = NumberOf(interrupt);
   }
-  if (error == SCI_ERR_NO_SUCH_INTNO || error == SCI_ERR_TIMEOUT) return 0;
+  if (error == SCI_ERR_TIMEOUT) return 0;
   Succeeded(env, "the interrupt of the other node cannot be connected", error);
   return made;
 }

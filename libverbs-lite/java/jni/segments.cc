@@ -115,7 +115,7 @@ jint AwaitClient(JNIEnv* env, jclass, jlong segment, jint timeout) {
 
 // ---- Remote segments
 
-// 0: there is none with that id yet, or nobody has answered in that time.
+// 0: nobody has answered in that time.
 jlong ConnectSegment(JNIEnv* env, jclass, jlong sd, jint adapter, jint node, jint id,
                      jint timeout) {
   sci_error_t error;
@@ -123,7 +123,7 @@ jlong ConnectSegment(JNIEnv* env, jclass, jlong sd, jint adapter, jint node, jin
   SCIConnectSegment(HandleOf<sci_desc_t>(sd), &remote, static_cast<unsigned>(node),
                     static_cast<unsigned>(id), static_cast<unsigned>(adapter), nullptr, nullptr,
                     static_cast<unsigned>(timeout), 0, &error);
-  if (error == SCI_ERR_NO_SUCH_SEGMENT || error == SCI_ERR_TIMEOUT) return 0;
+  if (error == SCI_ERR_TIMEOUT) return 0;
   Succeeded(env, "the segment of the other node cannot be connected", error);
   return NumberOf(remote);
 }

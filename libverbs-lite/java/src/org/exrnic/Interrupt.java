@@ -4,6 +4,7 @@ package org.exrnic;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.util.Objects;
 
 /**
@@ -124,6 +125,10 @@ public final class Interrupt implements Closeable {
   private int bytesIn(ByteBuffer direct, int milliseconds) throws IOException {
     resources.checkOpen();
     return Native.awaitData(interrupt, direct, direct.position(), direct.remaining(), milliseconds);
+  }
+
+  void checkOpen() throws ClosedChannelException {
+    resources.checkOpen();
   }
 
   private void checkKind(boolean wanted, String other) {

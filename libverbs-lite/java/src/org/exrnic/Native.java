@@ -67,7 +67,7 @@ final class Native {
   /** 0: it is not of direct memory. */
   static native long address(ByteBuffer buffer);
 
-  // Segments. An id below 0: any. 0 in place of a remote one: none with that id has been found.
+  // Segments. An id below 0: any. 0 in place of a remote one: nobody has answered in time.
 
   static native long createSegment(long descriptor, int adapter, int id, boolean isPrivate,
       long address, int bytes) throws IOException;

@@ -112,10 +112,10 @@ public final class PCIe implements Closeable {
     Waiting waiting =
         new Waiting("port " + port + " of node " + node + " has not answered", timeout);
     PCIe made = new PCIe(adapter, bufferBytes, buffers);
-    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, timeout)) {
-      server.trigger(made.offer().bytes());
+    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, waiting)) {
+      server.triggerOwn(made.offer().bytes(), waiting);
       waiting.until(made::offerComes);
-      made.meet(adapter, Offer.of(made.news), timeout);
+      made.meet(adapter, Offer.of(made.news), waiting);
       return made;
     } catch (IOException | RuntimeException | Error problem) {
       made.close();
@@ -123,13 +123,13 @@ public final class PCIe implements Closeable {
     }
   }
 
-  /** The server's end: the other one has made an offer. */
-  static PCIe accept(int adapter, Offer offer, int bufferBytes, int buffers, int timeout)
+  /** The server's end: the other one has made an offer, and waits for the answer. */
+  static PCIe accept(int adapter, Offer offer, int bufferBytes, int buffers, Waiting waiting)
       throws IOException {
     PCIe made = new PCIe(adapter, bufferBytes, buffers);
     try {
-      made.meet(adapter, offer, timeout);
-      made.peerFull.trigger(made.offer().bytes());
+      made.meet(adapter, offer, waiting);
+      made.peerFull.triggerOwn(made.offer().bytes(), waiting);
       return made;
     } catch (IOException | RuntimeException | Error problem) {
       made.close();
@@ -151,17 +151,18 @@ public final class PCIe implements Closeable {
     return true;
   }
 
-  private void meet(int adapter, Offer offer, int timeout) throws IOException {
+  /** The other end has made all that it offers: what is not there has gone. */
+  private void meet(int adapter, Offer offer, Waiting waiting) throws IOException {
     peer = offer;
     int sendBytes = Math.min(bufferBytes, offer.bufferBytes);
     sent = keep(Segment.initPrivate(adapter, sendBytes));
     sendBuffer = sent.cachingBuf();
-    sent.connect(offer.node, offer.segment, timeout);
+    sent.meet(offer.node, offer.segment, waiting);
     if (sent.remoteSize() < (long) offer.bufferBytes * offer.buffers) {
       throw new IOException("the other end has offered more buffers than its segment has");
     }
-    peerFull = keep(RemoteInterrupt.connectWithData(adapter, offer.node, offer.full, timeout));
-    peerFree = keep(RemoteInterrupt.connect(adapter, offer.node, offer.free, timeout));
+    peerFull = keep(RemoteInterrupt.meet(adapter, offer.node, offer.full, true, waiting));
+    peerFree = keep(RemoteInterrupt.meet(adapter, offer.node, offer.free, false, waiting));
   }
 
   private <T extends Closeable> T keep(T part) {

@@ -13,7 +13,7 @@ import java.nio.ByteBuffer;
  * <p>Any number of threads may accept() at once.
  */
 public final class PCIeServer implements Closeable {
-  /** Milliseconds for each step: who offers has made all that it names. */
+  /** Milliseconds that an end that has offered a connection has to answer, all in all. */
   private static final int MEETING = 3_000;
 
   private final int adapter;
@@ -56,7 +56,7 @@ public final class PCIeServer implements Closeable {
    * Waits until somebody connects. Who says something else, or is gone before the connection is
    * there, is passed over.
    *
-   * @param timeout milliseconds, or -1
+   * @param timeout milliseconds, or -1. Who has offered a connection before is still answered
    */
   public PCIe accept(int timeout) throws IOException {
     Waiting waiting = new Waiting("nobody has connected to port " + port(), timeout);
@@ -73,7 +73,9 @@ public final class PCIeServer implements Closeable {
   /** Null: the other end is none. */
   private PCIe connected(ByteBuffer came) throws IOException {
     try {
-      return PCIe.accept(adapter, Offer.of(came), bufferBytes, buffers, MEETING);
+      Waiting waiting =
+          new Waiting("who has offered a connection has not answered", MEETING, offers::checkOpen);
+      return PCIe.accept(adapter, Offer.of(came), bufferBytes, buffers, waiting);
     } catch (InterruptedIOException interrupted) {
       throw interrupted;
     } catch (SisciException problem) {

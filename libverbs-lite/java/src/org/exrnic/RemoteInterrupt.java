@@ -13,17 +13,21 @@ public final class RemoteInterrupt implements Closeable {
   private final String name;
   private final long interrupt;
 
-  private RemoteInterrupt(int adapter, int node, int number, boolean withData, int timeout)
+  /** How it is waited for. */
+  private interface Wait {
+    void until(Waiting.Try connected) throws IOException;
+  }
+
+  private RemoteInterrupt(int adapter, int node, int number, boolean withData, Wait wait)
       throws IOException {
     Resources.checkAdapter(adapter);
     this.withData = withData;
-    name = "interrupt " + number + " of node " + node;
-    Waiting waiting = new Waiting("there was no " + name, timeout);
+    name = nameOf(node, number);
     Resources made = new Resources(this, name);
     resources = made;
     try {
       long[] found = new long[1];
-      waiting.connect(slice
+      wait.until(slice
           -> (found[0] = Native.connectInterrupt(
                   made.descriptor, adapter, node, number, withData, slice))
               != 0);
@@ -44,13 +48,35 @@ public final class RemoteInterrupt implements Closeable {
    */
   public static RemoteInterrupt connect(int adapter, int node, int number, int timeout)
       throws IOException {
-    return new RemoteInterrupt(adapter, node, number, false, timeout);
+    return connect(adapter, node, number, false, timeout);
   }
 
   /** Likewise to one that brings bytes. */
   public static RemoteInterrupt connectWithData(int adapter, int node, int number, int timeout)
       throws IOException {
-    return new RemoteInterrupt(adapter, node, number, true, timeout);
+    return connect(adapter, node, number, true, timeout);
+  }
+
+  private static RemoteInterrupt connect(
+      int adapter, int node, int number, boolean withData, int timeout) throws IOException {
+    Waiting waiting = new Waiting("there was no " + nameOf(node, number), timeout);
+    return new RemoteInterrupt(adapter, node, number, withData, waiting::connect);
+  }
+
+  /** Likewise with bytes, in the time that somebody has for all he does. */
+  static RemoteInterrupt connectWithData(int adapter, int node, int number, Waiting waiting)
+      throws IOException {
+    return new RemoteInterrupt(adapter, node, number, true, waiting::connect);
+  }
+
+  /** Connects likewise to one that is there. */
+  static RemoteInterrupt meet(
+      int adapter, int node, int number, boolean withData, Waiting waiting) throws IOException {
+    return new RemoteInterrupt(adapter, node, number, withData, waiting::paced);
+  }
+
+  private static String nameOf(int node, int number) {
+    return "interrupt " + number + " of node " + node;
   }
 
   /** Triggers it. Waits if the other node has to take others first. */
@@ -79,13 +105,21 @@ public final class RemoteInterrupt implements Closeable {
     untilThereIsRoom(() -> Native.triggerData(interrupt, own, 0, own.limit()));
   }
 
+  /** Likewise, in the time that somebody has for all he does. */
+  void triggerOwn(ByteBuffer own, Waiting waiting) throws IOException {
+    untilThereIsRoom(() -> Native.triggerData(interrupt, own, 0, own.limit()), waiting);
+  }
+
   private void untilThereIsRoom(Resources.Call<Boolean> trigger) throws IOException {
-    if (resources.during(this, trigger)) {
-      return;
+    if (!resources.during(this, trigger)) {
+      untilThereIsRoom(trigger, new Waiting("no room for " + name, Waiting.FOREVER));
     }
-    Waiting waiting = new Waiting("no room for " + name, Waiting.FOREVER);
+  }
+
+  private void untilThereIsRoom(Resources.Call<Boolean> trigger, Waiting waiting)
+      throws IOException {
     resources.during(this, () -> {
-      waiting.connect(slice -> {
+      waiting.paced(slice -> {
         resources.checkOpen();
         return trigger.run();
       });

@@ -156,6 +156,14 @@ public final class Segment implements Closeable {
     });
   }
 
+  /** Likewise to one that is there. */
+  void meet(int node, int id, Waiting waiting) throws IOException {
+    resources.during(this, () -> {
+      waiting.paced(slice -> connectOnce(node, id, slice));
+      return null;
+    });
+  }
+
   private boolean connectOnce(int node, int id, int slice) throws IOException {
     resources.checkOpen();
     long found = Native.connectSegment(resources.descriptor, adapter, node, id, slice);

@@ -17,6 +17,7 @@ public final class SisciException extends IOException {
   private static final int NOSPC = 0x40000904;
   private static final int API_NOSPC = 0x40000905;
   private static final int HW_NOSPC = 0x40000906;
+  private static final int NO_SUCH = 0x4000090C;
   private static final int SYSTEM = 0x40000919;
   private static final int NO_LINK_ACCESS = 0x40000A05;
 
@@ -35,6 +36,11 @@ public final class SisciException extends IOException {
       case NOSPC, API_NOSPC, HW_NOSPC, SYSTEM, NO_LINK_ACCESS -> true;
       default -> false;
     };
+  }
+
+  /** True: nobody has a segment, or an interrupt, with that number. */
+  boolean isOfNothing() {
+    return code == NO_SUCH;
   }
 
   /** The error's number in SISCI (sisci_error.h). */

@@ -24,17 +24,29 @@ final class Waiting {
     boolean run(int milliseconds) throws IOException;
   }
 
+  /** What else ends it: an exception. */
+  interface Condition {
+    void check() throws IOException;
+  }
+
   private final String what;
   private final int timeout;
+  private final Condition condition;
   private final long begin = System.nanoTime();
 
   /** What cannot be had says "nobody has connected in 5 ms", with this in front of "in". */
   Waiting(String what, int timeout) {
+    this(what, timeout, () -> {});
+  }
+
+  /** Likewise; the condition is checked in each slice. */
+  Waiting(String what, int timeout, Condition condition) {
     if (timeout < FOREVER) {
       throw new IllegalArgumentException("a time limit of " + timeout + " ms; none is -1");
     }
     this.what = what;
     this.timeout = timeout;
+    this.condition = condition;
   }
 
   /** Until it has come. */
@@ -46,8 +58,22 @@ final class Waiting {
 
   /** The same for what may not be there yet, and then is not waited for by itself. */
   void connect(Try connect) throws IOException {
+    paced(milliseconds -> {
+      try {
+        return connect.run(milliseconds);
+      } catch (SisciException problem) {
+        if (!problem.isOfNothing()) {
+          throw problem;
+        }
+        return false;
+      }
+    });
+  }
+
+  /** The same for what is there: that there is no such thing is final. */
+  void paced(Try attempt) throws IOException {
     Try paced = milliseconds -> {
-      if (connect.run(milliseconds)) {
+      if (attempt.run(milliseconds)) {
         return true;
       }
       pause(Math.min(PAUSE, milliseconds));
@@ -60,6 +86,7 @@ final class Waiting {
 
   private boolean once(Try wait, int slice) throws IOException {
     checkInterrupted(what);
+    condition.check();
     int left = Math.min(slice, left());
     if (wait.run(left)) {
       return true;

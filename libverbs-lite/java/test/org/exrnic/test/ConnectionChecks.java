@@ -49,6 +49,10 @@ final class ConnectionChecks {
         ConnectionChecks::buffersOutlive);
     checks.check("a server has its port alone, and accepts many", ConnectionChecks::accepts);
     checks.check("who says something else to a port is passed over", ConnectionChecks::strangers);
+    checks.check(
+        "offers of who has gone do not keep others from a server", ConnectionChecks::staleOffers);
+    checks.check("a server closes soon, although somebody has offered a connection and is silent",
+        ConnectionChecks::silentOffers);
     checks.check("an end that lies of what it sends is found out", ConnectionChecks::liar);
     checks.check(
         "streams of java.io go through a channel, objects and all", ConnectionChecks::streams);
@@ -305,6 +309,43 @@ final class ConnectionChecks {
       requireEqual(1, other.receive(Checks.LIMIT).remaining());
       client.close();
       other.close();
+    }
+  }
+
+  private static void staleOffers() throws Exception {
+    int node = Connected.nodeOf(1);
+    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
+        Segment here = Segment.init(0, Segment.ANY_ID, 64);
+        Interrupt full = Interrupt.createWithData(0, Interrupt.ANY_NUMBER);
+        RemoteInterrupt raw =
+            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
+      for (int i = 0; i < 20; ++i) {
+        raw.trigger(i % 2 == 0 ? offer(here.node(), 4242, 1, 1, 64, 1)
+                               : offer(here.node(), here.id(), full.number(), 4242, 64, 1));
+      }
+      long begin = System.nanoTime();
+      Future<PCIe> accepted = start(server::accept);
+      PCIe client = PCIe.connect(0, node, server.port(), 64, 1, Checks.LIMIT);
+      PCIe other = await(accepted);
+      require(System.nanoTime() - begin < 2_000_000_000L, "the client has not waited for them");
+      client.close();
+      other.close();
+    }
+  }
+
+  private static void silentOffers() throws Exception {
+    PCIeServer server = new PCIeServer(1, -1, 64, 1);
+    try (RemoteInterrupt raw =
+             RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), server.port(), Checks.LIMIT)) {
+      for (int i = 0; i < 20; ++i) {
+        raw.trigger(offer(7, 4242, 1, 1, 64, 1)); // there is no such node
+      }
+      Future<PCIe> accepted = start(server::accept);
+      Checks.pause(200);
+      long begin = System.nanoTime();
+      server.close();
+      requireThrows(ClosedChannelException.class, () -> await(accepted));
+      require(System.nanoTime() - begin < 2_000_000_000L, "close() has ended accept() soon");
     }
   }
 
