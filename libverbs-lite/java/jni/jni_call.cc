@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "jni_call.h"
 
-#include <unistd.h>
+#include <sys/random.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -48,9 +47,12 @@ void ThrowSisci(JNIEnv* env, const char* what, sci_error_t error) {
 }
 
 unsigned AnyNumber() {
-  constexpr unsigned kFirst = 1u << 30, kOfProcess = 1u << 12;
-  static std::atomic<unsigned> next{0};
-  return kFirst + (static_cast<unsigned>(getpid()) * kOfProcess + next++) % kFirst;
+  constexpr unsigned kFirst = 1u << 30;
+  unsigned number = 0;
+  while (getrandom(&number, sizeof(number), 0) < 0 && errno == EINTR) {
+    // A signal: again.
+  }
+  return kFirst + number % kFirst;
 }
 
 void ThrowIllegalArgument(JNIEnv* env, const char* sentence) {

@@ -20,7 +20,7 @@ void ThrowIllegalArgument(JNIEnv* env, const char* sentence);
 void ThrowOutOfMemory(JNIEnv* env, const char* sentence);
 
 // A number for a segment or an interrupt whose owner has no wish: far from those that programs
-// choose, and each time another one. Another process may have it.
+// choose, and nobody guesses it. Somebody may have it.
 unsigned AnyNumber();
 
 // True: the call succeeded. False: its exception is pending.

@@ -5,6 +5,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
@@ -41,6 +42,7 @@ public final class PCIe implements Closeable {
   public static final int DEFAULT_TIMEOUT = 10_000;
 
   private static final int LENGTH_BYTES = 4;
+  private static final SecureRandom WORDS = new SecureRandom();
 
   private final Deque<Closeable> parts = new ArrayDeque<>();
   private final int bufferBytes;
@@ -113,8 +115,9 @@ public final class PCIe implements Closeable {
         new Waiting("port " + port + " of node " + node + " has not answered", timeout);
     PCIe made = new PCIe(adapter, bufferBytes, buffers);
     try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, waiting)) {
-      server.triggerOwn(made.offer().bytes(), waiting);
-      waiting.until(made::offerComes);
+      int word = WORDS.nextInt();
+      server.triggerOwn(made.offer(word).bytes(), waiting);
+      waiting.until(slice -> made.answerComes(word, slice));
       made.meet(adapter, Offer.of(made.news), waiting);
       return made;
     } catch (IOException | RuntimeException | Error problem) {
@@ -129,7 +132,7 @@ public final class PCIe implements Closeable {
     PCIe made = new PCIe(adapter, bufferBytes, buffers);
     try {
       made.meet(adapter, offer, waiting);
-      made.peerFull.triggerOwn(made.offer().bytes(), waiting);
+      made.peerFull.triggerOwn(made.offer(offer.word).bytes(), waiting);
       return made;
     } catch (IOException | RuntimeException | Error problem) {
       made.close();
@@ -137,18 +140,15 @@ public final class PCIe implements Closeable {
     }
   }
 
-  private Offer offer() throws IOException {
+  private Offer offer(int word) throws IOException {
     return new Offer(
-        received.node(), received.id(), full.number(), free.number(), bufferBytes, buffers);
+        received.node(), received.id(), full.number(), free.number(), bufferBytes, buffers, word);
   }
 
-  private boolean offerComes(int slice) throws IOException {
+  /** Whatever else comes is passed over. */
+  private boolean answerComes(int word, int slice) throws IOException {
     int bytes = full.dataComes(news.clear(), slice);
-    if (bytes < 0) {
-      return false;
-    }
-    news.limit(bytes);
-    return true;
+    return bytes >= 0 && Offer.isAnswer(news.limit(bytes), word);
   }
 
   /** The other end has made all that it offers: what is not there has gone. */

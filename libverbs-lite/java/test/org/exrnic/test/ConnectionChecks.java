@@ -53,6 +53,8 @@ final class ConnectionChecks {
         "offers of who has gone do not keep others from a server", ConnectionChecks::staleOffers);
     checks.check("a server closes soon, although somebody has offered a connection and is silent",
         ConnectionChecks::silentOffers);
+    checks.check(
+        "who connects takes the answer to its own offer, and no other", ConnectionChecks::answers);
     checks.check("an end that lies of what it sends is found out", ConnectionChecks::liar);
     checks.check(
         "streams of java.io go through a channel, objects and all", ConnectionChecks::streams);
@@ -349,11 +351,41 @@ final class ConnectionChecks {
     }
   }
 
-  /** As Offer has it. */
+  private static void answers() throws Exception {
+    try (Interrupt port = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        Segment segment = Segment.init(1, Segment.ANY_ID, 64);
+        Interrupt full = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        Interrupt free = Interrupt.create(1, Interrupt.ANY_NUMBER)) {
+      int node = segment.node();
+      Future<PCIe> connected =
+          start(() -> PCIe.connect(0, node, port.number(), 64, 1, Checks.LIMIT));
+      ByteBuffer asked = ByteBuffer.allocate(32);
+      port.await(asked, Checks.LIMIT);
+      try (RemoteInterrupt client = RemoteInterrupt.connectWithData(
+               1, asked.getInt(4), asked.getInt(12), Checks.LIMIT)) {
+        int word = asked.getInt(28);
+        client.trigger(ByteBuffer.allocate(4));
+        client.trigger(offer(node, 4242, 1, 1, 64, 1, word + 1));
+        client.trigger(offer(node, segment.id(), full.number(), free.number(), 64, 1, word));
+        try (PCIe made = await(connected)) {
+          made.sendBuffer().putInt(0, 42);
+          made.send(4);
+          requireEqual(42, segment.cachingBuf().getInt(0));
+        }
+      }
+    }
+  }
+
   private static ByteBuffer offer(
       int node, int segment, int full, int free, int bytes, int buffers) {
+    return offer(node, segment, full, free, bytes, buffers, 0);
+  }
+
+  /** As Offer has it. */
+  private static ByteBuffer offer(
+      int node, int segment, int full, int free, int bytes, int buffers, int word) {
     ByteBuffer made = ByteBuffer.allocate(32).putInt(0x45584a31);
-    for (int number : new int[] {node, segment, full, free, bytes, buffers, 0}) {
+    for (int number : new int[] {node, segment, full, free, bytes, buffers, word}) {
       made.putInt(number);
     }
     return made.flip();

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.Future;
 import org.exrnic.Interrupt;
 import org.exrnic.RemoteInterrupt;
+import org.exrnic.Segment;
 import org.exrnic.SisciException;
 
 /** Interrupts of adapter 1, triggered by adapter 0. */
@@ -32,6 +33,8 @@ final class InterruptChecks {
     checks.check("an interrupt brings its bytes, to buffers of any kind", InterruptChecks::data);
     checks.check("who waits for an interrupt that is closed, or is interrupted, is told",
         InterruptChecks::ends);
+    checks.check(
+        "numbers that nobody has chosen are far from each other", InterruptChecks::numbers);
     checks.check("wrong numbers, kinds and sizes of interrupts are refused with a sentence",
         InterruptChecks::wrong);
   }
@@ -162,6 +165,23 @@ final class InterruptChecks {
       require(Thread.interrupted(), "it is still interrupted");
       await(interrupter);
     }
+  }
+
+  private static void numbers() throws Exception {
+    int near = 0;
+    int last = 0;
+    for (int i = 0; i < 8; ++i) {
+      try (Interrupt interrupt = Interrupt.create(0, Interrupt.ANY_NUMBER);
+          Interrupt data = Interrupt.createWithData(0, Interrupt.ANY_NUMBER);
+          Segment segment = Segment.init(0, Segment.ANY_ID, 64)) {
+        for (int number : new int[] {interrupt.number(), data.number(), segment.id()}) {
+          require(number >= 1 << 30, "it is beyond those that programs choose");
+          near += Math.abs(number - last) < 1 << 16 ? 1 : 0;
+          last = number;
+        }
+      }
+    }
+    require(near < 4, near + " of 24 are near to the one before");
   }
 
   private static void wrong() throws Exception {
