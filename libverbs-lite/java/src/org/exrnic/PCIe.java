@@ -41,7 +41,12 @@ public final class PCIe implements Closeable {
   /** Milliseconds that connecting takes at most, where nothing else is said. */
   public static final int DEFAULT_TIMEOUT = 10_000;
 
+  private static final String NOTHING = "nothing was sent";
   private static final int LENGTH_BYTES = 4;
+
+  /** Milliseconds between two looks at what is to be discarded. */
+  private static final int DISCARD_SLICE = 10;
+
   private static final SecureRandom WORDS = new SecureRandom();
 
   private final Deque<Closeable> parts = new ArrayDeque<>();
@@ -214,7 +219,7 @@ public final class PCIe implements Closeable {
       }
       awaitTaken(peer.buffers - 1, Interrupt.FOREVER);
       sent.sendNow(offset, bytes, (long) nextSent * peer.bufferBytes);
-      tell(bytes);
+      tell(bytes, new Waiting("the other end takes nothing", Interrupt.FOREVER));
       nextSent = (nextSent + 1) % peer.buffers;
     } catch (ClosedChannelException problem) {
       throw explained(problem);
@@ -223,8 +228,8 @@ public final class PCIe implements Closeable {
     }
   }
 
-  private void tell(int bytes) throws IOException {
-    peerFull.triggerOwn(length.clear().putInt(bytes).flip());
+  private void tell(int bytes, Waiting waiting) throws IOException {
+    peerFull.triggerOwn(length.clear().putInt(bytes).flip(), waiting);
     ++underWay;
   }
 
@@ -273,13 +278,59 @@ public final class PCIe implements Closeable {
     sendDone(Interrupt.FOREVER);
   }
 
+  /**
+   * Likewise in the time that somebody has for all he does, and gives back unseen what comes
+   * meanwhile: so two ends that do this at once both see the end of the other one.
+   */
+  void sendDoneDiscarding(Waiting waiting) throws IOException {
+    sending.take();
+    try {
+      while (underWay > 0) {
+        waiting.until(slice -> {
+          checkOpen();
+          int pause = discards() ? 0 : Math.min(slice, DISCARD_SLICE);
+          return free.comes(pause) || (isLost() && lastOf(free.comes(0)));
+        });
+        --underWay;
+      }
+      for (int i = 0; i < buffers && discards(); ++i) {
+        // The end of the other one is behind as many at most.
+      }
+    } catch (ClosedChannelException problem) {
+      throw explained(problem);
+    } finally {
+      sending.give();
+    }
+  }
+
+  /** True: a buffer has come, and was given back. */
+  private boolean discards() throws IOException {
+    if (!receiving.tryTake()) {
+      return false; // another thread receives
+    }
+    try {
+      if (held || (!peerEnded && newsCome(0) && take() != null)) {
+        giveBackHeld();
+        return true;
+      }
+      return false;
+    } finally {
+      receiving.give();
+    }
+  }
+
   /** Tells the other end that nothing more comes. What it sends is still received. */
   public void terminate() throws IOException {
+    terminate(new Waiting("the other end takes nothing", Interrupt.FOREVER));
+  }
+
+  /** Likewise, in the time that somebody has for all he does. */
+  void terminate(Waiting waiting) throws IOException {
     sending.take();
     try {
       checkOpen();
       if (!ended) {
-        tell(0);
+        tell(0, waiting);
         ended = true;
       }
     } catch (ClosedChannelException problem) {
@@ -305,7 +356,15 @@ public final class PCIe implements Closeable {
    * @param timeout milliseconds, or -1
    */
   public ByteBuffer receive(int timeout) throws IOException {
-    Waiting waiting = new Waiting("nothing was sent", timeout);
+    return receive(new Waiting(NOTHING, timeout));
+  }
+
+  /** Likewise, until the condition fails. */
+  ByteBuffer receive(Waiting.Condition condition) throws IOException {
+    return receive(new Waiting(NOTHING, Interrupt.FOREVER, condition));
+  }
+
+  private ByteBuffer receive(Waiting waiting) throws IOException {
     receiving.take();
     try {
       checkOpen();
@@ -354,6 +413,12 @@ public final class PCIe implements Closeable {
     return null;
   }
 
+  private void giveBackHeld() throws IOException {
+    giveBack();
+    held = false;
+    nextReceived = (nextReceived + 1) % buffers;
+  }
+
   /** Who has gone needs nothing back, and what it has sent before counts. */
   private void giveBack() throws IOException {
     try {
@@ -373,9 +438,7 @@ public final class PCIe implements Closeable {
       if (!held) {
         throw new IllegalStateException("no buffer was received: receive() first");
       }
-      giveBack();
-      held = false;
-      nextReceived = (nextReceived + 1) % buffers;
+      giveBackHeld();
     } catch (ClosedChannelException problem) {
       throw explained(problem);
     } finally {

@@ -2,10 +2,12 @@
 package org.exrnic;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -23,7 +25,10 @@ public final class PCIeChannel implements ByteChannel {
   private final PCIe connection;
   private final ReentrantLock reading = new ReentrantLock();
   private final ReentrantLock writing = new ReentrantLock();
+  private final ReentrantLock closing = new ReentrantLock();
   private ByteBuffer received;
+  private boolean ended;
+  private volatile boolean closed;
 
   /** Of a connection, which it closes. */
   public PCIeChannel(PCIe connection) {
@@ -46,7 +51,7 @@ public final class PCIeChannel implements ByteChannel {
     if (into.isReadOnly()) {
       throw new IllegalArgumentException("the buffer is for reading alone");
     }
-    reading.lock();
+    lock(reading, "nothing was read");
     try {
       checkOpen();
       if (!into.hasRemaining()) {
@@ -54,7 +59,7 @@ public final class PCIeChannel implements ByteChannel {
       }
       giveBack(); // if a call before has failed to
       if (received == null) {
-        received = connection.receive();
+        received = connection.receive(this::checkOpen);
         if (received == null) {
           return -1;
         }
@@ -91,12 +96,15 @@ public final class PCIeChannel implements ByteChannel {
   @Override
   public int write(ByteBuffer from) throws IOException {
     Objects.requireNonNull(from, "the buffer is null");
-    writing.lock();
+    lock(writing, "nothing was written");
     try {
       checkOpen();
+      if (ended) {
+        throw new Closed("the output was shut down");
+      }
       int whole = from.remaining();
       while (from.hasRemaining()) {
-        ByteBuffer buffer = connection.sendBuffer();
+        ByteBuffer buffer = connection.sendBuffer().duplicate().clear();
         int bytes = Math.min(buffer.capacity(), from.remaining());
         buffer.put(0, from, from.position(), bytes);
         connection.send(bytes);
@@ -110,44 +118,84 @@ public final class PCIeChannel implements ByteChannel {
 
   /** Tells the other end that nothing more comes: after all bytes it reads -1. */
   public void shutdownOutput() throws IOException {
-    writing.lock();
+    lock(writing, "the output was not shut down");
     try {
+      checkOpen();
       connection.terminate();
+      ended = true;
     } finally {
       writing.unlock();
     }
   }
 
+  private static void lock(ReentrantLock lock, String what) throws InterruptedIOException {
+    try {
+      if (!lock.tryLock()) {
+        lock.lockInterruptibly();
+      }
+    } catch (InterruptedException interrupted) {
+      throw interrupted(what);
+    }
+  }
+
+  private static InterruptedIOException interrupted(String what) {
+    Thread.currentThread().interrupt();
+    return new InterruptedIOException(what + " until the thread was interrupted");
+  }
+
   private void checkOpen() throws ClosedChannelException {
-    if (!connection.isOpen()) {
+    if (!isOpen()) {
       throw new Closed("the connection is closed");
     }
   }
 
   @Override
   public boolean isOpen() {
-    return connection.isOpen();
+    return !closed && connection.isOpen();
   }
 
   /**
-   * Ends the output, waits for {@link #LINGER} until the other end has taken all of it, and closes
-   * the connection. Where another thread writes, it ends at once.
+   * Ends the output, waits for {@link #LINGER} at most until the other end has taken all of it, and
+   * closes the connection. What comes meanwhile is discarded. Who reads is told at once that it is
+   * closed; where another thread writes, nothing is waited for. A second thread that closes it
+   * waits for the first one.
    */
   @Override
   public void close() throws IOException {
+    closed = true;
+    closing.lock();
     try {
       if (connection.isOpen() && writing.tryLock()) {
         try {
-          connection.terminate();
-          connection.sendDone(LINGER);
+          Waiting waiting = new Waiting("the other end has not taken all", LINGER);
+          connection.terminate(waiting);
+          linger(waiting);
         } finally {
           writing.unlock();
         }
       }
-    } catch (SisciException gone) {
-      // Who has gone, or takes nothing, does not want it.
+    } catch (SisciException | ClosedChannelException gone) {
+      // Who has gone, or takes nothing, does not want it; or somebody has closed the connection.
     } finally {
       connection.close();
+      closing.unlock();
+    }
+  }
+
+  private void linger(Waiting waiting) throws IOException {
+    try {
+      // Who has it is told that all is closed, and goes.
+      if (!reading.tryLock(LINGER, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+    } catch (InterruptedException interrupted) {
+      throw interrupted("the other end has not taken all");
+    }
+    try {
+      received = null;
+      connection.sendDoneDiscarding(waiting);
+    } finally {
+      reading.unlock();
     }
   }
 }

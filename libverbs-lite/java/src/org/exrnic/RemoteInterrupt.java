@@ -70,8 +70,8 @@ public final class RemoteInterrupt implements Closeable {
   }
 
   /** Connects likewise to one that is there. */
-  static RemoteInterrupt meet(
-      int adapter, int node, int number, boolean withData, Waiting waiting) throws IOException {
+  static RemoteInterrupt meet(int adapter, int node, int number, boolean withData, Waiting waiting)
+      throws IOException {
     return new RemoteInterrupt(adapter, node, number, withData, waiting::paced);
   }
 
@@ -82,7 +82,8 @@ public final class RemoteInterrupt implements Closeable {
   /** Triggers it. Waits if the other node has to take others first. */
   public void trigger() throws IOException {
     checkKind(false, "trigger(bytes)");
-    untilThereIsRoom(() -> Native.trigger(interrupt));
+    untilThereIsRoom(
+        () -> Native.trigger(interrupt), new Waiting("no room for " + name, Waiting.FOREVER));
   }
 
   /** Triggers it with the bytes between position and limit of a buffer of any kind. */
@@ -102,7 +103,7 @@ public final class RemoteInterrupt implements Closeable {
 
   /** Triggers it with the bytes of a direct buffer of this package. */
   void triggerOwn(ByteBuffer own) throws IOException {
-    untilThereIsRoom(() -> Native.triggerData(interrupt, own, 0, own.limit()));
+    triggerOwn(own, new Waiting("no room for " + name, Waiting.FOREVER));
   }
 
   /** Likewise, in the time that somebody has for all he does. */
@@ -110,14 +111,11 @@ public final class RemoteInterrupt implements Closeable {
     untilThereIsRoom(() -> Native.triggerData(interrupt, own, 0, own.limit()), waiting);
   }
 
-  private void untilThereIsRoom(Resources.Call<Boolean> trigger) throws IOException {
-    if (!resources.during(this, trigger)) {
-      untilThereIsRoom(trigger, new Waiting("no room for " + name, Waiting.FOREVER));
-    }
-  }
-
   private void untilThereIsRoom(Resources.Call<Boolean> trigger, Waiting waiting)
       throws IOException {
+    if (resources.during(this, trigger)) {
+      return;
+    }
     resources.during(this, () -> {
       waiting.paced(slice -> {
         resources.checkOpen();

@@ -12,8 +12,13 @@ final class Turn {
     this.what = what;
   }
 
+  /** False: another thread has it. */
+  boolean tryTake() {
+    return taken.compareAndSet(false, true);
+  }
+
   void take() {
-    if (!taken.compareAndSet(false, true)) {
+    if (!tryTake()) {
       throw new IllegalStateException("another thread " + what + " this connection now");
     }
   }

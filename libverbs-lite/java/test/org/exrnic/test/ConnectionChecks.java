@@ -59,6 +59,12 @@ final class ConnectionChecks {
     checks.check(
         "streams of java.io go through a channel, objects and all", ConnectionChecks::streams);
     checks.check("a channel takes buffers of any kind", ConnectionChecks::channels);
+    checks.check("a channel writes whatever limit the send buffer has, and nothing after its end",
+        ConnectionChecks::channelsOutput);
+    checks.check("two channels of a connection that close at once do so soon",
+        ConnectionChecks::channelsClose);
+    checks.check(
+        "a channel that closes wakes who reads, and closes once", ConnectionChecks::channelWakes);
   }
 
   private static void sends() throws Exception {
@@ -464,6 +470,67 @@ final class ConnectionChecks {
       requireEqual(0, in.read(ByteBuffer.allocate(0)));
       out.shutdownOutput();
       requireEqual(-1, in.read(ByteBuffer.allocate(1)));
+    }
+  }
+
+  private static void channelsOutput() throws Exception {
+    try (Connected both = new Connected()) {
+      PCIeChannel out = new PCIeChannel(both.client);
+      both.client.sendBuffer().putInt(42).flip();
+      requireEqual(20, out.write(ByteBuffer.allocate(20)));
+      requireEqual(20, both.server.receive().remaining());
+      both.server.receiveDone();
+      requireEqual(4, both.client.sendBuffer().limit());
+      out.shutdownOutput();
+      requireThrows(ClosedChannelException.class, () -> out.write(ByteBuffer.allocate(1)));
+      requireThrows(ClosedChannelException.class, () -> out.write(ByteBuffer.allocate(0)));
+      both.server.send(1);
+      requireEqual(1, out.read(ByteBuffer.allocate(9)));
+    }
+  }
+
+  private static void channelsClose() throws Exception {
+    try (Connected both = new Connected()) {
+      PCIeChannel one = new PCIeChannel(both.client);
+      PCIeChannel other = new PCIeChannel(both.server);
+      one.write(ByteBuffer.allocate(10)); // which nobody reads
+      other.write(ByteBuffer.allocate(10));
+      requireEqual(3, one.read(ByteBuffer.allocate(3)));
+      long begin = System.nanoTime();
+      Future<Void> closer = start(() -> {
+        other.close();
+        return null;
+      });
+      one.close();
+      await(closer);
+      require(System.nanoTime() - begin < 2_000_000_000L, "both have closed soon");
+    }
+  }
+
+  private static void channelWakes() throws Exception {
+    try (Connected both = new Connected()) {
+      PCIeChannel one = new PCIeChannel(both.client);
+      PCIeChannel other = new PCIeChannel(both.server);
+      Future<Integer> reader = start(() -> one.read(ByteBuffer.allocate(1)));
+      one.write(ByteBuffer.wrap(new byte[] {7}));
+      Checks.pause(100);
+      long begin = System.nanoTime();
+      Future<Void> closer = start(() -> {
+        one.close();
+        return null;
+      });
+      requireThrows(ClosedChannelException.class, () -> await(reader));
+      require(System.nanoTime() - begin < 1_000_000_000L, "the reader is told soon");
+      Future<Void> second = start(() -> {
+        one.close();
+        return null;
+      });
+      Checks.pause(100);
+      require(!closer.isDone() && !second.isDone(), "the byte is still to be taken");
+      requireEqual(1, other.read(ByteBuffer.allocate(9)));
+      requireEqual(-1, other.read(ByteBuffer.allocate(9)));
+      await(closer);
+      await(second);
     }
   }
 }
