@@ -245,6 +245,10 @@ public final class Segment implements Closeable {
 
   /** Likewise, to where a buffer of this segment has its position, until its limit. */
   public void receive(ByteBuffer part, long remoteOffset) throws IOException {
+    Objects.requireNonNull(part, "the buffer is null");
+    if (part.isReadOnly()) {
+      throw new IllegalArgumentException("the buffer is for reading alone");
+    }
     receive(offsetOf(part), part.remaining(), remoteOffset);
   }
 

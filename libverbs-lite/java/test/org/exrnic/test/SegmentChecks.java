@@ -137,6 +137,8 @@ final class SegmentChecks {
           IllegalArgumentException.class, () -> here.send(ByteBuffer.allocateDirect(8), 0));
       requireThrows(IllegalArgumentException.class, () -> here.send(there.cachingBuf(), 0));
       requireThrows(IllegalArgumentException.class, () -> here.receive(ByteBuffer.allocate(8), 0));
+      requireThrows(IllegalArgumentException.class,
+          () -> here.receive(here.cachingBuf().asReadOnlyBuffer(), 0));
     }
   }
 
