@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
       printf(
           "{\"bench\":\"files\",\"language\":\"native\",\"transport\":\"pcie\",\"threads\":%u,"
           "\"file\":%zu,\"buffer\":%zu,\"seconds\":%.9f,\"mbps\":%.1f}\n",
-          run.threads, run.file, static_cast<size_t>(buffer), seconds,
+          run.threads, run.file, static_cast<size_t>(run.buffer), seconds,
           static_cast<double>(run.threads) * static_cast<double>(run.file) / seconds / 1e6);
       fflush(stdout);
     }

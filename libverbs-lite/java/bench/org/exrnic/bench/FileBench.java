@@ -61,14 +61,14 @@ public final class FileBench {
         if (options.listens) {
           receive(port, bytes, file);
         } else {
-          print(file, buffer, send(port, bytes, file));
+          print(file, bytes, send(port, bytes, file));
         }
         ++port;
       }
     }
   }
 
-  private void print(long file, long buffer, double seconds) {
+  private void print(long file, int buffer, double seconds) {
     System.out.println(String.format(Locale.ROOT,
         "{\"bench\":\"files\",\"language\":\"java\",\"transport\":\"%s\",\"threads\":%d,"
             + "\"file\":%d,\"buffer\":%d,\"seconds\":%.9f,\"mbps\":%.1f}",
