@@ -39,8 +39,7 @@ public final class GoneChecks {
 
   private static void writes(boolean ends) throws Exception {
     try (Segment here = Segment.init(0, PORT, 1);
-        PCIeChannel out =
-            new PCIeChannel(PCIe.connect(0, 0, PORT, BYTES, BUFFERS, LIMIT))) {
+        PCIeChannel out = new PCIeChannel(PCIe.connect(0, 0, PORT, BYTES, BUFFERS, LIMIT))) {
       here.waitClient(LIMIT);
       out.write(ByteBuffer.wrap(TEXT.getBytes(StandardCharsets.UTF_8)));
       if (ends) {
