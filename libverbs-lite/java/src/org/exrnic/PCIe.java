@@ -259,7 +259,7 @@ public final class PCIe implements Closeable {
    * Waits until the other end has taken all that was sent: given back its receive buffers, and seen
    * the end if there was {@link #terminate()}.
    *
-   * @param timeout milliseconds for each, or -1
+   * @param timeout milliseconds for all together, or -1
    */
   public void sendDone(int timeout) throws IOException {
     sending.take();
