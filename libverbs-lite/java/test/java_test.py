@@ -115,6 +115,14 @@ class Programs(OnSimulator):
         _, sender = self.pair(self.java("--listen"), self.java("--connect", "0", "--folder", "."))
         self.expect_rows(sender, "java", "pcie")
 
+    def test_a_thread_that_fails_ends_the_others(self):
+        (self.place / "exrnic-bench-1").mkdir()  # where its second thread wants a file
+        self.start(0, *self.java("--listen"))
+        sender = self.start(1, *self.java("--connect", "0", "--folder", "."))
+        out, _ = sender.communicate(timeout=_SECONDS)
+        self.assertEqual(sender.returncode, 1, out)
+        self.assertIn("exrnic-bench-1", out)
+
     def test_threads_send_files_by_tcp(self):
         tcp = ("--transport", "tcp", "--port", free_port())
         _, sender = self.pair(self.java("--listen", *tcp), self.java("--connect", "localhost", *tcp))

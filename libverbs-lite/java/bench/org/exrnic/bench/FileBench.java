@@ -11,11 +11,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionService;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 /**
  * Threads that send files, each its own, buffer by buffer. The end that sends prints a line of JSON
@@ -183,20 +184,21 @@ public final class FileBench {
     }
   }
 
+  /** The first that fails ends the others, which else wait for it. */
   private static void inThreads(List<Callable<Void>> work) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(work.size());
     try {
-      List<Future<Void>> all = new ArrayList<>();
+      CompletionService<Void> ended = new ExecutorCompletionService<>(threads);
       for (Callable<Void> each : work) {
-        all.add(threads.submit(each));
+        ended.submit(each);
       }
-      for (Future<Void> each : all) {
-        each.get();
+      for (int i = 0; i < work.size(); ++i) {
+        ended.take().get();
       }
     } catch (ExecutionException problem) {
       throw (Exception) problem.getCause();
     } finally {
-      threads.shutdown();
+      threads.shutdownNow();
     }
   }
 }
