@@ -30,9 +30,13 @@ FEW='rmmod exrnic_cdev exrnic && insmod /lib/exrnic.ko max_vectors=2 && insmod /
 IB_IN='insmod /lib/exrnic_ib.ko'
 IB_OUT='rmmod exrnic_ib'
 UNMOUNT='umount /sys/kernel/debug'
-BEHIND='for i in 1 2; do echo scan > /sys/kernel/debug/kmemleak; sleep 6; done'
-BEHIND+='; cat /sys/kernel/debug/kmemleak; ! grep -q . /sys/kernel/debug/kmemleak'
-BEHIND+=' && grep -q debug_locks:.*1 /proc/lockdep_stats'
+SCAN='for i in 1 2; do echo scan > /sys/kernel/debug/kmemleak; sleep 6; done'
+NO_LEAK='{ cat /sys/kernel/debug/kmemleak; ! grep -q . /sys/kernel/debug/kmemleak; }'
+# Linux's ntb_transport forgets entries that its link's work has made for queues which no client has then, by kzalloc_node().
+# shellcheck disable=SC2016 # the guest's shell expands it
+NO_LEAK_BUT_THE_TRANSPORTS='{ [ $(grep -c ^unreferenced /sys/kernel/debug/kmemleak) = $(grep -c kmalloc_node_trace'
+NO_LEAK_BUT_THE_TRANSPORTS+=' /sys/kernel/debug/kmemleak) ] || { cat /sys/kernel/debug/kmemleak; false; }; }'
+LOCKS_CHECKED='grep -q debug_locks:.*1 /proc/lockdep_stats'
 
 # What a report begins with; and what is none of ours. Linux warns of a file in /proc/irq that it lacked
 # the memory for, when it removes it; and of memory that is mapped more than seven times, as it cannot
@@ -61,7 +65,7 @@ in_guests() {
   wanted "$name" || return 0
   if ! "$PYTHON" sim/launch --kernel "$FOUND_DEBUG_KERNEL" --initramfs "$OUT/initramfs.cpio" \
     --kernel-arguments "page_poison=1 panic_on_warn=0" --memory 1G --directory "$OUT/$name" --boot-seconds 300 \
-    --run-seconds 3000 "$@" run "$BEFORE && $command && { $BEHIND; }" >"$OUT/$name.log" 2>&1; then
+    --run-seconds 3000 "$@" run "$BEFORE && $command && { $SCAN; $NO_LEAK && $LOCKS_CHECKED; }" >"$OUT/$name.log" 2>&1; then
     tail -n 60 "$OUT/$name.log" >&2
     die "$name: see $OUT/$name and $OUT/$name.log"
   fi
@@ -112,7 +116,7 @@ main() {
   in_guests ib "$IB_IN && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} verbs: && $IB_OUT && $IB_IN && $IB_OUT" --ethernet \
     --sim-argument=--core --sim-argument=ref
   programs
-  in_guests ntb-clients "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
+  NO_LEAK=$NO_LEAK_BUT_THE_TRANSPORTS in_guests ntb-clients "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
     --sim-argument=--core --sim-argument=ref
   echo "debug kernel: no report"
 }

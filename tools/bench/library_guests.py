@@ -21,8 +21,8 @@ from sync_guests import LaunchError, found, processes  # by its ways to the laun
 
 # What a program prints for people becomes rows that the launcher hands on; a guest's command has no double quotes.
 _LINES = r"(IFS=; while read -r line; do printf '@exrnic {\42program\42:\42%s\42,\42line\42:\42%s\42}\n' {program} $line; done < {program}.txt)"
-_SISCI = (("scipp", "scipp {end} -loops 40"), ("scibench", "scibench {end} -loops 20"),
-          ("dma_bench", "dma_bench {end} -loops 20"), ("intr_bench", "intr_bench {end} -loops 100"))
+_SISCI = (("scipp", "scipp {end} -loops 10"), ("scibench", "scibench {end} -loops 5"),
+          ("dma_bench", "dma_bench {end} -loops 5"), ("intr_bench", "intr_bench {end} -loops 20"))
 _ADDRESSES = "10.101.0.{}:7471"
 
 
@@ -76,7 +76,7 @@ def sisci(bench, profile="ntb-gen3x8"):
         if size >= 65536:  # PUSHes of a MiB have the limit of half of one
             limit = limit_mbps(bench.known, profile, min(size, 262144))
             bench.add("sisci.dma_goodput_ratio", rate / limit, "ratio", profile, size=size)
-    bench.add("sisci.interrupt_us", of_size("intr_bench", 100, r"(\S+)"), "us", profile)
+    bench.add("sisci.interrupt_us", of_size("intr_bench", 20, r"(\S+)"), "us", profile)
 
 
 def pm(bench, profile="rhinet2"):
