@@ -238,8 +238,8 @@ bench-java: build ## Measure | Threads that send files in Java, in C++ and by TC
 	@[[ -e build/bench/results.json ]] || echo '[]' >build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
 
-# Likewise, and after it: the limits are in what make bench has measured. ONLY="sisci pm cluster".
-bench-libraries: build ## Measure | SISCI, PM and the cluster library in guests, RTL, simulated time: build/bench/results.json (15 min)
+# Likewise, and after it: the limits are in what make bench has measured. ONLY="pm cluster".
+bench-libraries: build ## Measure | PM and the cluster library in guests, RTL, simulated time: build/bench/results.json (5 min)
 	@$(ENV) $(PYTHON) tools/bench/library_guests.py build/bench/results.json $(if $(ONLY),--only $(ONLY))
 
 # Of one work request without guests, and of the figures that make figures has left.

@@ -5,24 +5,17 @@
     library_guests.py RESULTS [--only NAME ...] [--core CORE]
 
 All on the RTL, in simulated time.
-`sisci.pio_oneway_ns`: scipp, 4 bytes stored by a pointer. `sisci.memcpy_mbps`: scibench, SCIMemCpy. `sisci.dma_mbps`,
-`sisci.dma_goodput_ratio`: dma_bench, and what part of the limit of push.goodput_ratio that is. `sisci.interrupt_us`: intr_bench, a round trip.
-`pm.rtt_us`, `pm.goodput_ratio`: messages of PM. `cluster.goodput_ratio`: many-to-many of all nodes.
+`pm.rtt_us`, `pm.goodput_ratio`: messages of PM, as part of the limit of push.goodput_ratio; `pm.write_goodput_ratio`, `pm.read_goodput_ratio`. `cluster.goodput_ratio`: many-to-many of all nodes.
 """
 
 import argparse
 import json
 import pathlib
-import re
 import sys
 
 import sync_guests
 from sync_guests import LaunchError, found, processes  # by its ways to the launcher
 
-# What a program prints for people becomes rows that the launcher hands on; a guest's command has no double quotes.
-_LINES = r"(IFS=; while read -r line; do printf '@exrnic {\42program\42:\42%s\42,\42line\42:\42%s\42}\n' {program} $line; done < {program}.txt)"
-_SISCI = (("scipp", "scipp {end} -loops 10"), ("scibench", "scibench {end} -loops 5"),
-          ("dma_bench", "dma_bench {end} -loops 5"), ("intr_bench", "intr_bench {end} -loops 20"))
 _ADDRESSES = "10.101.0.{}:7471"
 
 
@@ -55,30 +48,6 @@ class Bench:
         print(f"  {name:<24}{value:>12.3f} {unit:<6} {profile} {', '.join(f'{key} {text}' for key, text in keys.items())}", flush=True)
 
 
-def sisci(bench, profile="ntb-gen3x8"):
-    end = "$([ {node} = 0 ] && echo -server || echo -client) -rn $((1-{node}))"
-    command = " && ".join(f"{text.replace('{end}', end)} > {name}.txt && {_LINES.replace('{program}', name)}" for name, text in _SISCI)
-    lines = [(row["program"], row["line"]) for row in bench.launch("SISCI", profile, 2, command) if "program" in row]
-
-    def of_size(program, size, pattern):
-        for name, line in lines:
-            match = re.match(rf" *{size} +{pattern}", line)
-            if name == program and match:
-                return float(match[1])
-        raise LaunchError(f"{program} has printed no line of {size}, but {lines}")
-
-    bench.add("sisci.pio_oneway_ns", 1000 * of_size("scipp", 4, r"\d+ +\S+ +(\S+)"), "ns", profile, size=4)
-    for size in (64, 4096, 65536):
-        bench.add("sisci.memcpy_mbps", of_size("scibench", size, r"\S+ us +(\S+)"), "MB/s", profile, size=size)
-    for size in (4096, 65536, 524288):
-        rate = of_size("dma_bench", size, r"\S+ us +(\S+)")
-        bench.add("sisci.dma_mbps", rate, "MB/s", profile, size=size)
-        if size >= 65536:  # PUSHes of a MiB have the limit of half of one
-            limit = limit_mbps(bench.known, profile, min(size, 262144))
-            bench.add("sisci.dma_goodput_ratio", rate / limit, "ratio", profile, size=size)
-    bench.add("sisci.interrupt_us", of_size("intr_bench", 20, r"(\S+)"), "us", profile)
-
-
 def pm(bench, profile="rhinet2"):
     addresses = ",".join(_ADDRESSES.format(node) for node in range(2))
     command = f"exrnic-pm --node {{node}} --addresses {addresses} --rounds 40 --messages 100 --transfers 4"
@@ -104,7 +73,7 @@ def cluster(bench, profile="rhinet2", nodes=4, size=1 << 20):
     bench.add("cluster.goodput_ratio", min(rates) / limit, "ratio", profile, size=size, nodes=nodes, pattern="many_to_many")
 
 
-_MEASURES = {"sisci": sisci, "pm": pm, "cluster": cluster}
+_MEASURES = {"pm": pm, "cluster": cluster}
 
 
 def parse_arguments():
