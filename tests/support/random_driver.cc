@@ -216,7 +216,11 @@ class RandomDriver {
   // what finds a ring full: that comes when there is room.
   void report_events() {
     std::set<std::tuple<uint32_t, uint32_t, uint32_t>> told;
+    constexpr unsigned kMostTurns = 1000;
+    unsigned turns = 0;
     for (bool more = true; more;) {
+      if (++turns > kMostTurns)
+        throw std::runtime_error("events do not end, behind:\n" + facts_.str());
       more = false;
       for (EventQueue& eq : events_) {
         if (eq.ring == 0) continue;
