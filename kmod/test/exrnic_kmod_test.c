@@ -2,10 +2,11 @@
 /*
  * Tests of exrnic.ko through its uapi, on whatever device is there. Runs as root in a guest.
  *
- *	exrnic-kmod-test [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]
+ *	exrnic-kmod-test [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [-w WORD]
+ *			 [WORD]
  *
- * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if none failed, and
- * one passed at least.
+ * Prints TAP, and the seconds of a test that took one or more; with WORD only tests whose name contains
+ * it are run, with -w WORD only the others. Exit status 0 if none failed, and one passed at least.
  * PART/PARTS, such as 0/2 and 1/2: every second test, so that two machines share them.
  * With the WORD suspension it suspends the system to memory, and a clock must wake it up.
  * With the WORD wait-for-the-end it runs no test, but has objects until the device is gone.
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -26,6 +28,7 @@ enum { DEFAULT_SECONDS = 60 };
 
 struct run {
 	const char *word;
+	const char *without;
 	unsigned int part;
 	unsigned int parts;
 	unsigned int times;
@@ -62,13 +65,25 @@ static int run_in_child(const struct test *test, unsigned int times)
 	return 1;
 }
 
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
 static void run_test(struct run *run, const struct test *test)
 {
 	long long pinned = pinned_pages();
+	double begun = seconds_now();
 	int status = run_in_child(test, run->times);
+	double seconds = seconds_now() - begun;
 	long long left = pinned_pages() - pinned;
 	bool bad = (status && status != SKIPPED) || left;
 
+	if (seconds >= 1)
+		printf("# %.1f s\n", seconds);
 	if (left)
 		printf("# %lld pages stayed pinned\n", left);
 	run->count++;
@@ -83,6 +98,8 @@ static void run_tests(struct run *run, const struct test *tests)
 	for (; tests->name; tests++) {
 		if (run->word && !strstr(tests->name, run->word))
 			continue;
+		if (run->without && strstr(tests->name, run->without))
+			continue;
 		if (run->seen++ % run->parts == run->part)
 			run_test(run, tests);
 	}
@@ -90,7 +107,7 @@ static void run_tests(struct run *run, const struct test *tests)
 
 static void usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]\n",
+	fprintf(stderr, "usage: %s [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [-w WORD] [WORD]\n",
 		program);
 	exit(2);
 }
@@ -122,7 +139,7 @@ static void parse(struct run *run, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "d:l:p:s:t:")) != -1) {
+	while ((option = getopt(argc, argv, "d:l:p:s:t:w:")) != -1) {
 		if (option == 'd')
 			set_device_path(optarg);
 		else if (option == 'l')
@@ -133,6 +150,8 @@ static void parse(struct run *run, int argc, char **argv)
 			set_fuzz_seed(parse_number(argv[0], optarg));
 		else if (option == 't')
 			set_fuzz_time(parse_number(argv[0], optarg));
+		else if (option == 'w')
+			run->without = optarg;
 		else
 			usage(argv[0]);
 	}
