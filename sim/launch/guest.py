@@ -8,6 +8,8 @@ import dataclasses
 import json
 import re
 
+from errors import LaunchError
+
 BOOT_MARKER = "@exrnic-boot"
 UP_MARKER = "@exrnic-up"
 MODULE_FAILED = 96  # the end status of a guest whose module did not load
@@ -64,10 +66,11 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
     socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
-    `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk.
+    `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk. Raises LaunchError.
     """
     if '"' in command:
-        raise ValueError(f"a guest's command cannot hold a double quote: {command}")
+        raise LaunchError("the guests' command holds a double quote, which a kernel's arguments cannot carry; "
+                          f"write '...': {command}")
     device = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": device_socket},
               "rombar": 0}
     if iommu:

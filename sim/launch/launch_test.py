@@ -239,6 +239,11 @@ class Failure(LaunchCase):
         with self.assertRaisesRegex(LaunchError, "there is no QEMU at qemu-of-nobody"):
             self.run_it(GOOD_SIM, GOOD_GUEST, qemu="qemu-of-nobody")
 
+    def test_a_command_with_a_double_quote_is_one_line_that_says_what_to_write(self):
+        report = self.failure(GOOD_SIM, GOOD_GUEST, command='echo "a"')
+        self.assertEqual(report, "error: the guests' command holds a double quote, which a kernel's arguments "
+                                 "cannot carry; write '...': echo \"a\"")
+
 
 class CommandLine(LaunchCase):
     """The launcher as its own process."""
