@@ -100,7 +100,7 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
     } catch (const std::exception& error) {
       throw ExitRequest(kUsageError, error.what());
     }
-    servers.back()->attach(testbed.node(id).device());
+    servers.back()->attach(testbed.node(id).combined_device());
     testbed.node(id).connect_host(servers.back().get());
   }
   return servers;

@@ -38,7 +38,8 @@ Node::Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, cons
       pcie_(scheduler, profile.pcie, rnic_),
       mac_(rnic_),
       tracer_(tracer),
-      device_(tracer == nullptr ? static_cast<DevicePort&>(pcie_) : tracer->device(index, pcie_)) {
+      device_(tracer == nullptr ? static_cast<DevicePort&>(pcie_) : tracer->device(index, pcie_)),
+      combiner_(device_) {
   rnic_.connect(pcie_, mac_);
 }
 

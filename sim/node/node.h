@@ -9,6 +9,7 @@
 #include "rtl-model/systemc/scheduler.h"
 #include "sim/ethernet/mac.h"
 #include "sim/pcie/pcie_link.h"
+#include "sim/pcie/store_combiner.h"
 #include "sim/profile/profile.h"
 #include "sim/trace/tracer.h"
 
@@ -32,6 +33,8 @@ class Node {
   unsigned id() const { return id_; }
   Scheduler& scheduler() { return scheduler_; }  // of the island of time that the node is on
   DevicePort& device() { return device_; }
+  // The same by way of a CPU's write-combining buffer.
+  DevicePort& combined_device() { return combiner_; }
   RnicModule& rnic() { return rnic_; }
   PcieLink& pcie() { return pcie_; }
   Mac& mac() { return mac_; }
@@ -48,6 +51,7 @@ class Node {
   Mac mac_;
   Tracer* tracer_;
   DevicePort& device_;  // the link, or what traces it
+  StoreCombiner combiner_;
 };
 
 }  // namespace exrnic

@@ -43,8 +43,8 @@ SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& ser
       to_host_ns_(to_host_ns) {
   for (unsigned id = 0; id < servers.size(); ++id) {
     Node& node = testbed.node(id);
-    nodes_.push_back(
-        std::make_unique<TimedNode>(id, node.scheduler(), node.device(), *servers[id], clocks));
+    nodes_.push_back(std::make_unique<TimedNode>(id, node.scheduler(), node.combined_device(),
+                                                 *servers[id], clocks));
     servers[id]->attach(*nodes_.back());
     node.connect_host(nodes_.back().get());
   }
