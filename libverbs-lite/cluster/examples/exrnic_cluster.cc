@@ -21,10 +21,15 @@ using vl::Received;
 
 using Buffer = std::vector<uint8_t>;
 
+constexpr char kManyToMany[] = "many_to_many";
+constexpr char kOneToMany[] = "one_to_many";
+constexpr char kManyToOne[] = "many_to_one";
+
 struct Arguments {
   vl::ClusterOptions options;
   std::vector<size_t> sizes = {1, 4096, size_t{1} << 20};
   std::vector<std::string> operations = {"send", "send_with_imm", "write", "write_with_imm"};
+  std::vector<std::string> patterns = {kManyToMany, kOneToMany, kManyToOne};
   unsigned rounds = 1;
 };
 
@@ -52,40 +57,64 @@ class ClusterProgram {
  private:
   void RunPatterns(size_t bytes, const std::string& name) {
     const ClusterOperation operation = vl::ClusterOperationOf(name);
-    const unsigned self = cluster_.self(), nodes = cluster_.nodes();
-    mine_ = MessageOf(self, bytes);
-    std::vector<Buffer> buffers(nodes, Buffer(std::max<size_t>(bytes, 1)));
-    const std::vector<Bytes> into(buffers.begin(), buffers.end());
+    mine_ = MessageOf(cluster_.self(), bytes);
+    buffers_.assign(cluster_.nodes(), Buffer(std::max<size_t>(bytes, 1)));
+    const std::vector<Bytes> into(buffers_.begin(), buffers_.end());
     // Ahead, so that the rate is that of the transfers.
     std::vector<vl::Registration> registrations;
     for (const Bytes& buffer : into) registrations.push_back(cluster_.Register(buffer));
     for (unsigned round = 0; round < arguments_.rounds; ++round) {
-      for (Buffer& buffer : buffers) std::fill(buffer.begin(), buffer.end(), 0);
-      uint64_t begin = Begin();
-      const std::vector<Received> all = cluster_.ManyToMany(operation, mine_, into, self);
-      for (unsigned node = 0; node < nodes; ++node)
-        if (node != self) Compare(all[node], buffers[node], node);
-      Report("many_to_many", name, bytes, (nodes - 1) * bytes, begin, all);
-
-      begin = Begin();
-      if (self == 0) {
-        cluster_.OneToManySend(operation, mine_, self);
-      } else {
-        std::fill(buffers[0].begin(), buffers[0].end(), 0);
-        const Received received = cluster_.OneToManyReceive(0, into[0]);
-        Compare(received, buffers[0], 0);
-        Report("one_to_many", name, bytes, bytes, begin, {received});
-      }
-      begin = Begin();
-      if (self != 0) {
-        cluster_.ManyToOneSend(0, operation, mine_, self);
-        continue;
-      }
-      for (Buffer& buffer : buffers) std::fill(buffer.begin(), buffer.end(), 0);
-      const std::vector<Received> gathered = cluster_.ManyToOneReceive(into);
-      for (unsigned node = 1; node < nodes; ++node) Compare(gathered[node], buffers[node], node);
-      Report("many_to_one", name, bytes, (nodes - 1) * bytes, begin, gathered);
+      if (Wanted(kManyToMany)) ManyToMany(operation, name, into);
+      if (Wanted(kOneToMany)) OneToMany(operation, name, into);
+      if (Wanted(kManyToOne)) ManyToOne(operation, name, into);
     }
+  }
+
+  bool Wanted(const char* pattern) const {
+    const std::vector<std::string>& wanted = arguments_.patterns;
+    return std::find(wanted.begin(), wanted.end(), pattern) != wanted.end();
+  }
+
+  void ManyToMany(ClusterOperation operation, const std::string& name,
+                  const std::vector<Bytes>& into) {
+    const unsigned self = cluster_.self(), nodes = cluster_.nodes();
+    Clear();
+    const uint64_t begin = Begin();
+    const std::vector<Received> all = cluster_.ManyToMany(operation, mine_, into, self);
+    for (unsigned node = 0; node < nodes; ++node)
+      if (node != self) Compare(all[node], buffers_[node], node);
+    Report(kManyToMany, name, mine_.size(), (nodes - 1) * mine_.size(), begin, all);
+  }
+
+  void OneToMany(ClusterOperation operation, const std::string& name,
+                 const std::vector<Bytes>& into) {
+    Clear();
+    const uint64_t begin = Begin();
+    if (cluster_.self() == 0) {
+      cluster_.OneToManySend(operation, mine_, cluster_.self());
+      return;
+    }
+    const Received received = cluster_.OneToManyReceive(0, into[0]);
+    Compare(received, buffers_[0], 0);
+    Report(kOneToMany, name, mine_.size(), mine_.size(), begin, {received});
+  }
+
+  void ManyToOne(ClusterOperation operation, const std::string& name,
+                 const std::vector<Bytes>& into) {
+    const unsigned nodes = cluster_.nodes();
+    Clear();
+    const uint64_t begin = Begin();
+    if (cluster_.self() != 0) {
+      cluster_.ManyToOneSend(0, operation, mine_, cluster_.self());
+      return;
+    }
+    const std::vector<Received> gathered = cluster_.ManyToOneReceive(into);
+    for (unsigned node = 1; node < nodes; ++node) Compare(gathered[node], buffers_[node], node);
+    Report(kManyToOne, name, mine_.size(), (nodes - 1) * mine_.size(), begin, gathered);
+  }
+
+  void Clear() {
+    for (Buffer& buffer : buffers_) std::fill(buffer.begin(), buffer.end(), 0);
   }
 
   // All are here: the device's time.
@@ -122,6 +151,7 @@ class ClusterProgram {
   const Arguments arguments_;
   vl::Cluster cluster_;
   Buffer mine_;
+  std::vector<Buffer> buffers_;
 };
 
 int RunClusterProgram(const Arguments& arguments) {
@@ -157,6 +187,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--operations", arguments.operations, "How they go")
       ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--patterns", arguments.patterns, "Which of them")
+      ->delimiter(',')
+      ->check(CLI::IsMember({kManyToMany, kOneToMany, kManyToOne}))
       ->capture_default_str();
   app.add_option("--rounds", arguments.rounds, "Times that each is done")
       ->check(CLI::Range(1u, 1000u))
