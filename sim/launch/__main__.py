@@ -4,8 +4,10 @@
 
     python3 sim/launch push             two guests PUSH to each other; a table ("make run")
     python3 sim/launch run "COMMAND"    COMMAND in every guest, {node} being its number
+    python3 sim/launch --processes run "COMMAND"
+                                        the same as processes of this machine, without guests
 
---put and --take bring files into the guests, and out of them.
+Of COMMAND, {node}, {nodes}, {oob} and {addresses} are replaced: placeholders.py. --put and --take bring files into the guests, and out of them.
 
 With --guests N there are N of them, joined as --topology says; the two of --pair push.
 
@@ -18,6 +20,7 @@ import pathlib
 import sys
 import time
 
+import bare
 import cosim
 from errors import LaunchError
 import extras
@@ -32,6 +35,7 @@ _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _BUILD = _CLONE / "build"
 _BOOT_SECONDS = {"free": 60, "sync": 300}
 _RUN_SECONDS = {"free": 120, "sync": 600}
+_PROGRAMS = (_BUILD / "host/libverbs-lite", _BUILD / "host/tools/exrnicctl")
 _IDLE_COMMAND = "true"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
 
@@ -53,6 +57,12 @@ def parse_arguments(arguments):
                         help="for logs, made anew; one with other files is refused (default: "
                         "build/run/push or build/run/run)")
     parser.add_argument("--guests", type=int, default=2)
+    parser.add_argument("--processes", action="store_true",
+                        help="for run: no guests; COMMAND is run for each of the --guests nodes, and VL_DEVICE names "
+                        "its RNIC")
+    parser.add_argument("--programs", type=pathlib.Path, action="append", metavar="FOLDER",
+                        help="with --processes: first in PATH; can be repeated (default: those of the build)")
+    parser.add_argument("--parent", type=int, metavar="PID", help=argparse.SUPPRESS)  # end with it
     parser.add_argument("--pair", type=pair_of, default=(0, 1), metavar="A,B",
                         help="the two guests whose second serial ports are joined (default: 0,1)")
     parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
@@ -94,6 +104,9 @@ def parse_arguments(arguments):
     if options.time not in _BOOT_SECONDS:  # argparse checks no default
         parser.error(f"TIME={options.time}: write free or sync")
     check_guests(parser, options)
+    if options.processes:
+        check_processes(parser, options)
+        return options
     for name in ("qemu", "kernel"):
         if not getattr(options, name):
             parser.error(f"--{name} or {name.upper()} is needed (\"make setup\" finds one)")
@@ -113,9 +126,25 @@ def check_guests(parser, options):
         parser.error(f"--pair {first},{second}: give two different guests below {options.guests}")
 
 
-def settings_from(options):
+def check_processes(parser, options):
+    """What only guests have is refused."""
+    if options.what != "run":
+        parser.error("--processes: it goes with \"run\"")
+    for name in ("put", "take", "world", "iommu", "ethernet", "kernel_arguments"):
+        if getattr(options, name):
+            parser.error(f"--{name.replace('_', '-')}: of guests; there are none with --processes")
+    if options.time == "sync":
+        parser.error("--time sync: of guests; there are none with --processes")
+
+
+def sim_arguments(options):
     topology = ("--topology", found.from_here(options.topology)) if options.topology else ()
     window_bar = ("--window-bar", options.window_bar) if options.window_bar is not None else ()
+    return ("--profile", found.from_here(options.profile), *topology, *window_bar,
+            *records.sim_arguments(options), *options.sim_argument)
+
+
+def settings_from(options):
     profile = found.from_here(options.profile)
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
@@ -136,8 +165,7 @@ def settings_from(options):
         extras=extras.of_options(options),
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
-        sim_arguments=("--profile", profile, *topology, *window_bar,
-                       *records.sim_arguments(options), *options.sim_argument),
+        sim_arguments=sim_arguments(options),
         boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time])
 
@@ -146,11 +174,27 @@ def say(text):
     print(text, flush=True)
 
 
+def say_row(node, row):
+    say(f"{node}: {row}")
+
+
+def launch_processes(options):
+    """Returns the one-line verdict; raises LaunchError."""
+    start = time.monotonic()
+    directory = pathlib.Path(os.path.relpath(options.directory))
+    bare.run(bare.Settings(
+        directory=directory, sim=options.sim.resolve(), command=options.command, nodes=options.guests,
+        programs=tuple(folder.resolve() for folder in options.programs or _PROGRAMS),
+        sim_arguments=sim_arguments(options),
+        run_seconds=options.run_seconds or _RUN_SECONDS[options.time]), say_row)
+    return f"OK: all processes ended with status 0 ({time.monotonic() - start:.1f} s; logs: {directory})"
+
+
 def launch(options):
     """Returns the one-line verdict; raises LaunchError."""
     settings = settings_from(options)
     report = PushReport(say, options.pair)
-    on_row = report.add if options.what == "push" else lambda node, row: say(f"{node}: {row}")
+    on_row = report.add if options.what == "push" else say_row
     start = time.monotonic()
 
     def progress(text):
@@ -169,7 +213,9 @@ def main():
     processes.stop_on_signals()
     options = parse_arguments(sys.argv[1:])
     try:
-        verdict = launch(options)
+        if options.parent is not None:
+            processes.end_with(options.parent)
+        verdict = launch_processes(options) if options.processes else launch(options)
     except LaunchError as error:
         sys.stdout.flush()
         print(error.report(), file=sys.stderr)

@@ -19,6 +19,7 @@ import time
 from errors import LaunchError
 from extras import Extras
 import guest
+import placeholders
 import processes
 import records
 
@@ -37,7 +38,7 @@ _SIM_STOP_SECONDS = 10
 
 @dataclasses.dataclass
 class Settings:
-    """What to launch. `command` is run by sh in each guest, "{node}" being its number; with
+    """What to launch. `command` is run by sh in each guest, with what placeholders.py replaces; with
     `idle_command`, guests outside `pair` run that instead. `pair`: the two guests whose second
     serial ports are joined."""
 
@@ -116,13 +117,14 @@ class CoSim:
         self._on_progress(f"booting {settings.guests} guests")
         initramfs = self._initramfs()
         sockets = self._sockets()
+        values = placeholders.of_guests(settings.guests)
         scarce = len(os.sched_getaffinity(0)) <= settings.guests * settings.cpus
         for node, console in enumerate(self._consoles):
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, initramfs, _device_socket(node),
-                self._command(node).replace("{node}", str(node)), settings.accelerator,
+                values.fill(self._command(node), node), settings.accelerator,
                 self._channel(node, passed), self._kernel_arguments(node), settings.memory,
                 settings.cpus, settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else (),

@@ -13,6 +13,7 @@ import pathlib
 import sys
 import time
 
+import bare
 import cosim
 import demo_report
 from errors import LaunchError
@@ -22,11 +23,7 @@ import records
 
 _BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 _DEMO = _BUILD / "host/libverbs-lite/exrnic-demo"
-_READY = "exrnic-sim: ready"
-_START_SECONDS = 20
 _RUN_SECONDS = 120
-_END_SECONDS = 1  # of a simulator that gives up, behind its sockets
-_POLL_SECONDS = 0.002
 _OOB = "unix:oob.sock"
 
 
@@ -52,57 +49,23 @@ def parse_arguments():
     return options
 
 
-def wait(what, seconds, condition, logs):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise LaunchError(f"{what} within {seconds:g} s", logs)
-        time.sleep(_POLL_SECONDS)
-
-
-def start_simulator(children, options, log):
-    nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
-    simulator = children.start([str(options.sim.resolve()), "--core", options.core,
-                                "--profile", found.from_here(options.profile), "--control", "control.sock",
-                                *records.sim_arguments(options), *options.sim_argument,
-                                *nodes], log)
-    wait("exrnic-sim was not ready", _START_SECONDS,
-         lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])
-    if simulator.poll() is not None:
-        raise LaunchError(f"exrnic-sim ended with status {simulator.poll()}", [log])
-    return simulator
-
-
-def run_programs(children, options, simulator, log, logs):
-    """`log`: of the simulator."""
-    programs = [
-        children.start([str(options.program.resolve()), "--node", str(node), "--oob", _OOB,
-                        "--device", f"sim:{node}.sock", *options.arguments], log)
-        for node, log in enumerate(logs)]
-    wait("the processes did not end", _RUN_SECONDS,
-         lambda: all(program.poll() is not None for program in programs), logs)
-    for node, program in enumerate(programs):
-        if program.returncode != 0:
-            # The simulator first: its end takes the programs along.
-            status = processes.await_end(simulator, _END_SECONDS)
-            if status is not None:
-                raise LaunchError(f"exrnic-sim ended with status {status}", [log])
-            raise LaunchError(f"the process at node {node} ended with status "
-                              f"{program.returncode}", logs)
-
-
 def demo(options, directory):
     """Returns the processes' logs, and the seconds until the RNICs were there."""
     logs = [directory / f"process{node}.log" for node in (0, 1)]
     start = time.monotonic()
+    log = directory / records.LOG
     with processes.Processes(directory) as children:
-        simulator = start_simulator(children, options, directory / records.LOG)
+        simulator = bare.start_simulator(
+            children, options.sim.resolve(),
+            ["--core", options.core, "--profile", found.from_here(options.profile),
+             *records.sim_arguments(options), *options.sim_argument], len(logs), log)
         ready = time.monotonic() - start
-        run_programs(children, options, simulator, directory / records.LOG, logs)
-        status = processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
-        if status != 0:
-            raise LaunchError("exrnic-sim did not end" if status is None else
-                              f"exrnic-sim ended with status {status}", [directory / records.LOG])
+        programs = [
+            children.start([str(options.program.resolve()), "--node", str(node), "--oob", _OOB,
+                            "--device", bare.device_of(node), *options.arguments], path)
+            for node, path in enumerate(logs)]
+        bare.await_programs(programs, simulator, _RUN_SECONDS, log, logs)
+        bare.stop_simulator(simulator, log)
     return logs, ready
 
 

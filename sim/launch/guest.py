@@ -43,13 +43,19 @@ CHANNEL = "channel"  # what joins the second serial ports of two guests
 TIMED_CHANNEL = f"ringbuf,id={CHANNEL},size=65536"
 
 # The hosts are numbered from 0 on: so the networks are larger than that, and have no host 0 of their own.
-_IPV4 = "10.101.{}.{}/8"
+_IPV4 = "10.101.{}.{}"
+_IPV4_BITS = 8
 _IPV6 = "fd45:5852:4943::101:{:x}/64"
+
+
+def ipv4(node):
+    """The address of that node's Ethernet interface."""
+    return _IPV4.format(node >> 8, node & 0xff)
 
 
 def ethernet_arguments(node):
     """For the kernel of that node's guest: it has the RNIC's Ethernet interface, with these addresses."""
-    return (f" exrnic.ipv4={_IPV4.format(node >> 8, node & 0xff)}"
+    return (f" exrnic.ipv4={ipv4(node)}/{_IPV4_BITS}"
             f" exrnic.ipv6={_IPV6.format(node)}")
 
 

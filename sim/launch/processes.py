@@ -43,6 +43,13 @@ def ignore_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
+def end_with(parent):
+    """From here on we get SIGTERM when `parent` ends, the process that started us; now, if it has."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 class Processes:
     """The children of one launch; leaving the `with` block ends them all."""
 
@@ -56,14 +63,14 @@ class Processes:
     def __exit__(self, *_):
         self.kill_all()
 
-    def start(self, command, log, pass_fds=(), nice=0):
+    def start(self, command, log, pass_fds=(), nice=0, environment=None):
         """Starts `command` in our directory, all its output going to the file `log`. `nice` is added
-        to our own."""
+        to our own; `environment` is in place of ours."""
         try:
             with open(log, "ab") as output:
                 child = subprocess.Popen(
                     command, cwd=self._directory, stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=subprocess.STDOUT, process_group=0, pass_fds=pass_fds,
+                    stderr=subprocess.STDOUT, process_group=0, pass_fds=pass_fds, env=environment,
                     preexec_fn=_die_with(os.getpid(), nice))
         except OSError as error:
             raise LaunchError(f"{command[0]} does not start: {error.strerror}") from error
