@@ -29,7 +29,7 @@ GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) t
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
   install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
-  sanitize coverage fuzz debug-kernel-test format clean distclean
+  sanitize coverage fuzz debug-kernel-test wheel format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
 help: ## Develop | This list
@@ -93,12 +93,17 @@ lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel m
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
 test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (16 min when built). JUnit: build/junit.xml
-	@tools/setup/extra.sh tshark
+	@tools/setup/extra.sh tshark $(PYTHON_PACKAGES)
 	@$(ENV) $(CTEST)
 
 # Whole nodes of RTL are not run, blocks are. ctest --test-dir build/host -L rtl, or guest, has the others.
 check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: while you work (3 min)
+	@tools/setup/extra.sh $(PYTHON_PACKAGES)
 	@$(ENV) $(CTEST) -L quick
+
+# What makes the wheel, and what tests it.
+WHEEL_PACKAGES := python3-setuptools python3-wheel
+PYTHON_PACKAGES := $(WHEEL_PACKAGES) python3-pytest
 
 # NAMES: only these. CORE=rtl: not on the reference model.
 world-test: CORE = ref
@@ -193,6 +198,10 @@ install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) #
 
 install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
+
+wheel: setup ## Use | The Python package exrnic as a wheel: build/wheel
+	@tools/setup/extra.sh $(WHEEL_PACKAGES)
+	@PYTHON=$(PYTHON) python/wheel.sh build/wheel
 
 install-driver: host
 	@$(MAKE) -C kmod install
