@@ -53,6 +53,8 @@ final class ConnectionChecks {
         "offers of who has gone do not keep others from a server", ConnectionChecks::staleOffers);
     checks.check("a server closes soon, although somebody has offered a connection and is silent",
         ConnectionChecks::silentOffers);
+    checks.check("who has offered a connection and is silent keeps nobody else from a server",
+        ConnectionChecks::silentOffersHoldNobody);
     checks.check(
         "who connects takes the answer to its own offer, and no other", ConnectionChecks::answers);
     checks.check("an end that lies of what it sends is found out", ConnectionChecks::liar);
@@ -354,6 +356,25 @@ final class ConnectionChecks {
       server.close();
       requireThrows(ClosedChannelException.class, () -> await(accepted));
       require(System.nanoTime() - begin < 2_000_000_000L, "close() has ended accept() soon");
+    }
+  }
+
+  private static void silentOffersHoldNobody() throws Exception {
+    int node = Connected.nodeOf(1);
+    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
+        RemoteInterrupt raw =
+            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
+      for (int i = 0; i < 5; ++i) {
+        raw.trigger(offer(7, 4242, 1, 1, 64, 1)); // there is no such node
+      }
+      long begin = System.nanoTime();
+      Future<PCIe> accepted = start(server::accept);
+      try (PCIe client = PCIe.connect(0, node, server.port(), 64, 1, Checks.LIMIT);
+          PCIe other = await(accepted)) {
+        require(System.nanoTime() - begin < 2_000_000_000L, "the client has not waited for them");
+        client.send(1);
+        requireEqual(1, other.receive(Checks.LIMIT).remaining());
+      }
     }
   }
 
