@@ -8,12 +8,18 @@ import static org.exrnic.test.Checks.requireEqual;
 import static org.exrnic.test.Checks.requireThrows;
 import static org.exrnic.test.Checks.start;
 
+import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.exrnic.Interrupt;
 import org.exrnic.RemoteInterrupt;
 import org.exrnic.Segment;
@@ -22,6 +28,7 @@ import org.exrnic.SisciException;
 /** Interrupts of adapter 1, triggered by adapter 0. */
 final class InterruptChecks {
   private static final int NOSPC = 0x40000904;
+  private static final int LAST = 0x1a57;
 
   private InterruptChecks() {}
 
@@ -31,6 +38,8 @@ final class InterruptChecks {
         InterruptChecks::shared);
     checks.check("interrupts are counted while nobody waits", InterruptChecks::counted);
     checks.check("an interrupt brings its bytes, to buffers of any kind", InterruptChecks::data);
+    checks.check("a buffer whose memory has gone crashes no VM", InterruptChecks::goneBuffers);
+    checks.check("a buffer that another thread moves crashes no VM", InterruptChecks::movedBuffers);
     checks.check("who waits for an interrupt that is closed, or is interrupted, is told",
         InterruptChecks::ends);
     checks.check(
@@ -135,6 +144,90 @@ final class InterruptChecks {
         requireEqual(i, got.getInt(0));
       }
       await(eager);
+    }
+  }
+
+  private static void goneBuffers() throws Exception {
+    try (Interrupt own = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        RemoteInterrupt remote =
+            RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), own.number(), LIMIT)) {
+      for (int round = 0; round < 4; ++round) {
+        ByteBuffer gone = mapped(true);
+        mayBeRefused(() -> remote.trigger(gone.duplicate()));
+        untilLast(own, remote);
+        remote.trigger(ByteBuffer.allocate(8));
+        mayBeRefused(() -> own.await(gone.duplicate(), LIMIT));
+        untilLast(own, remote);
+      }
+    }
+  }
+
+  private static void movedBuffers() throws Exception {
+    try (Interrupt own = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        RemoteInterrupt remote =
+            RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), own.number(), LIMIT)) {
+      ByteBuffer shared = mapped(false);
+      AtomicBoolean stop = new AtomicBoolean();
+      Future<Void> mover = start(() -> {
+        while (!stop.get()) {
+          shared.clear().position(Interrupt.MAX_DATA - 1);
+          shared.clear();
+        }
+        return null;
+      });
+      try {
+        for (int round = 0; round < 30; ++round) {
+          mayBeRefused(() -> remote.trigger(shared));
+          untilLast(own, remote);
+          remote.trigger(ByteBuffer.allocate(8));
+          mayBeRefused(() -> own.await(shared, LIMIT));
+          untilLast(own, remote);
+        }
+      } finally {
+        stop.set(true);
+      }
+      await(mover);
+    }
+  }
+
+  /**
+   * By any exception, or by the error that the VM makes of a fault, perhaps later: so in a thread
+   * of its own.
+   */
+  private static void mayBeRefused(Checks.Body body) throws Exception {
+    Thread thread = new Thread(() -> {
+      try {
+        body.run();
+      } catch (Exception told) {
+        // The VM lives.
+      }
+    });
+    thread.setUncaughtExceptionHandler((of, told) -> {});
+    thread.start();
+    thread.join();
+  }
+
+  /** Takes what has come, whatever it is, until what this sends. */
+  private static void untilLast(Interrupt own, RemoteInterrupt remote) throws Exception {
+    remote.trigger(ByteBuffer.allocate(4).putInt(0, LAST));
+    ByteBuffer got = ByteBuffer.allocate(Interrupt.MAX_DATA);
+    do {
+      own.await(got.clear(), LIMIT);
+    } while (got.position() != 4 || got.getInt(0) != LAST);
+  }
+
+  /** A page of a file, which may be gone. */
+  private static ByteBuffer mapped(boolean gone) throws IOException {
+    Path path = Files.createTempFile("exrnic", ".mapped");
+    try (FileChannel file =
+             FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      ByteBuffer page = file.map(FileChannel.MapMode.READ_WRITE, 0, Interrupt.MAX_DATA);
+      if (gone) {
+        file.truncate(0);
+      }
+      return page;
+    } finally {
+      Files.delete(path);
     }
   }
 
