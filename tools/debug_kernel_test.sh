@@ -116,7 +116,7 @@ main() {
   in_guests ib "$IB_IN && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} verbs: && $IB_OUT && $IB_IN && $IB_OUT" --ethernet \
     --sim-argument=--core --sim-argument=ref
   programs
-  NO_LEAK=$NO_LEAK_BUT_THE_TRANSPORTS in_guests ntb-clients "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh \
+  NO_LEAK=$NO_LEAK_BUT_THE_TRANSPORTS in_guests ntb-clients "ntb.sh {node}" --put "$OUT/modules:/ntb" --put tests/guest/ntb.sh:/bin/ntb.sh --put tests/guest/meet.sh:/bin/meet.sh \
     --sim-argument=--core --sim-argument=ref
   echo "debug kernel: no report"
 }

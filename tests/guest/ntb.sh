@@ -3,34 +3,20 @@
 # In each of two guests: Linux's NTB clients on a link between them, which goes and comes back. Both run it at the same time.
 #
 #   ntb.sh NODE      with exrnic_ntb.ko and the clients in /ntb
-# shellcheck disable=SC3045 # of busybox
 set -eu
 node=$1
 other=$((1 - node))
 bytes=4096 # each load takes its time on the RTL
 
 grep -q debugfs /proc/mounts || mount -t debugfs debugfs /sys/kernel/debug
-stty -F /dev/ttyS1 raw -echo
-exec 8<>/dev/ttyS1
-step=0
 
 fail() {
 	echo "node $node: $*"
 	exit 1
 }
 
-# Both guests get here. Each says so until it has heard the other.
-meet() {
-	step=$((step + 1))
-	tries=0
-	until [ "${told:-0}" -ge $step ]; do
-		echo "$node $step" >&8
-		tries=$((tries + 1))
-		[ $tries -lt 120 ] || fail "the other guest does not come to step $step"
-		if read -r -t 1 who what <&8 && [ "$who" = $other ]; then told=$what; fi
-	done
-	echo "$node $step" >&8
-}
+# shellcheck source=/dev/null
+. meet.sh
 
 # until_says FILE TEXT: within 20 s.
 until_says() {
