@@ -12,6 +12,8 @@ public final class AllChecks {
   public static void main(String[] only) {
     Checks checks = new Checks(only);
     ConnectionChecks.run(checks);
+    OfferChecks.run(checks);
+    ChannelChecks.run(checks);
     InterruptChecks.run(checks);
     SegmentChecks.run(checks);
     System.exit(checks.failures() == 0 ? 0 : 1);

@@ -7,25 +7,19 @@ import static org.exrnic.test.Checks.requireEqual;
 import static org.exrnic.test.Checks.requireThrows;
 import static org.exrnic.test.Checks.start;
 
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.Channels;
 import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.exrnic.Interrupt;
 import org.exrnic.PCIe;
 import org.exrnic.PCIeChannel;
 import org.exrnic.PCIeServer;
-import org.exrnic.RemoteInterrupt;
-import org.exrnic.Segment;
 import org.exrnic.SisciException;
 
-/** PCIe, PCIeServer and PCIeChannel. */
+/** PCIe and PCIeServer. */
 final class ConnectionChecks {
   private static final int USED = 0x40000918;
 
@@ -48,25 +42,6 @@ final class ConnectionChecks {
     checks.check("buffers of a closed connection can still be read and written",
         ConnectionChecks::buffersOutlive);
     checks.check("a server has its port alone, and accepts many", ConnectionChecks::accepts);
-    checks.check("who says something else to a port is passed over", ConnectionChecks::strangers);
-    checks.check(
-        "offers of who has gone do not keep others from a server", ConnectionChecks::staleOffers);
-    checks.check("a server closes soon, although somebody has offered a connection and is silent",
-        ConnectionChecks::silentOffers);
-    checks.check("who has offered a connection and is silent keeps nobody else from a server",
-        ConnectionChecks::silentOffersHoldNobody);
-    checks.check(
-        "who connects takes the answer to its own offer, and no other", ConnectionChecks::answers);
-    checks.check("an end that lies of what it sends is found out", ConnectionChecks::liar);
-    checks.check(
-        "streams of java.io go through a channel, objects and all", ConnectionChecks::streams);
-    checks.check("a channel takes buffers of any kind", ConnectionChecks::channels);
-    checks.check("a channel writes whatever limit the send buffer has, and nothing after its end",
-        ConnectionChecks::channelsOutput);
-    checks.check("two channels of a connection that close at once do so soon",
-        ConnectionChecks::channelsClose);
-    checks.check(
-        "a channel that closes wakes who reads, and closes once", ConnectionChecks::channelWakes);
   }
 
   private static void sends() throws Exception {
@@ -297,261 +272,6 @@ final class ConnectionChecks {
         }
       }
       requireEqual(clients * (clients - 1) / 2, sum.get());
-    }
-  }
-
-  private static void strangers() throws Exception {
-    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
-        Segment small = Segment.init(0, Segment.ANY_ID, 127);
-        RemoteInterrupt raw =
-            RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), server.port(), Checks.LIMIT)) {
-      raw.trigger(ByteBuffer.allocate(1));
-      raw.trigger(ByteBuffer.allocate(32));
-      raw.trigger(ByteBuffer.allocate(4096));
-      raw.trigger(offer(0, -1, 1, 1, 64, 1));
-      raw.trigger(offer(0, 1, 1, 1, 64, 1 << 20));
-      raw.trigger(offer(1 << 20, 1, 1, 1, 64, 1));
-      raw.trigger(offer(small.node(), small.id(), 1, 1, 64, 2));
-      Future<PCIe> accepted = start(server::accept);
-      PCIe client = PCIe.connect(0, Connected.nodeOf(1), server.port(), 64, 1, Checks.LIMIT);
-      PCIe other = await(accepted);
-      client.send(1);
-      requireEqual(1, other.receive(Checks.LIMIT).remaining());
-      client.close();
-      other.close();
-    }
-  }
-
-  private static void staleOffers() throws Exception {
-    int node = Connected.nodeOf(1);
-    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
-        Segment here = Segment.init(0, Segment.ANY_ID, 64);
-        Interrupt full = Interrupt.createWithData(0, Interrupt.ANY_NUMBER);
-        RemoteInterrupt raw =
-            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
-      for (int i = 0; i < 20; ++i) {
-        raw.trigger(i % 2 == 0 ? offer(here.node(), 4242, 1, 1, 64, 1)
-                               : offer(here.node(), here.id(), full.number(), 4242, 64, 1));
-      }
-      long begin = System.nanoTime();
-      Future<PCIe> accepted = start(server::accept);
-      PCIe client = PCIe.connect(0, node, server.port(), 64, 1, Checks.LIMIT);
-      PCIe other = await(accepted);
-      require(System.nanoTime() - begin < 2_000_000_000L, "the client has not waited for them");
-      client.close();
-      other.close();
-    }
-  }
-
-  private static void silentOffers() throws Exception {
-    PCIeServer server = new PCIeServer(1, -1, 64, 1);
-    try (RemoteInterrupt raw =
-             RemoteInterrupt.connectWithData(0, Connected.nodeOf(1), server.port(), Checks.LIMIT)) {
-      for (int i = 0; i < 20; ++i) {
-        raw.trigger(offer(7, 4242, 1, 1, 64, 1)); // there is no such node
-      }
-      Future<PCIe> accepted = start(server::accept);
-      Checks.pause(200);
-      long begin = System.nanoTime();
-      server.close();
-      requireThrows(ClosedChannelException.class, () -> await(accepted));
-      require(System.nanoTime() - begin < 2_000_000_000L, "close() has ended accept() soon");
-    }
-  }
-
-  private static void silentOffersHoldNobody() throws Exception {
-    int node = Connected.nodeOf(1);
-    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
-        RemoteInterrupt raw =
-            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
-      for (int i = 0; i < 5; ++i) {
-        raw.trigger(offer(7, 4242, 1, 1, 64, 1)); // there is no such node
-      }
-      long begin = System.nanoTime();
-      Future<PCIe> accepted = start(server::accept);
-      try (PCIe client = PCIe.connect(0, node, server.port(), 64, 1, Checks.LIMIT);
-          PCIe other = await(accepted)) {
-        require(System.nanoTime() - begin < 2_000_000_000L, "the client has not waited for them");
-        client.send(1);
-        requireEqual(1, other.receive(Checks.LIMIT).remaining());
-      }
-    }
-  }
-
-  private static void answers() throws Exception {
-    try (Interrupt port = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
-        Segment segment = Segment.init(1, Segment.ANY_ID, 64);
-        Interrupt full = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
-        Interrupt free = Interrupt.create(1, Interrupt.ANY_NUMBER)) {
-      int node = segment.node();
-      Future<PCIe> connected =
-          start(() -> PCIe.connect(0, node, port.number(), 64, 1, Checks.LIMIT));
-      ByteBuffer asked = ByteBuffer.allocate(32);
-      port.await(asked, Checks.LIMIT);
-      try (RemoteInterrupt client = RemoteInterrupt.connectWithData(
-               1, asked.getInt(4), asked.getInt(12), Checks.LIMIT)) {
-        int word = asked.getInt(28);
-        client.trigger(ByteBuffer.allocate(4));
-        client.trigger(offer(node, 4242, 1, 1, 64, 1, word + 1));
-        client.trigger(offer(node, segment.id(), full.number(), free.number(), 64, 1, word));
-        try (PCIe made = await(connected)) {
-          made.sendBuffer().putInt(0, 42);
-          made.send(4);
-          requireEqual(42, segment.cachingBuf().getInt(0));
-        }
-      }
-    }
-  }
-
-  private static ByteBuffer offer(
-      int node, int segment, int full, int free, int bytes, int buffers) {
-    return offer(node, segment, full, free, bytes, buffers, 0);
-  }
-
-  /** As Offer has it. */
-  private static ByteBuffer offer(
-      int node, int segment, int full, int free, int bytes, int buffers, int word) {
-    ByteBuffer made = ByteBuffer.allocate(32).putInt(0x45584a31);
-    for (int number : new int[] {node, segment, full, free, bytes, buffers, word}) {
-      made.putInt(number);
-    }
-    return made.flip();
-  }
-
-  private static void liar() throws Exception {
-    int node = Connected.nodeOf(1);
-    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
-        Segment segment = Segment.init(0, Segment.ANY_ID, 64);
-        Interrupt full = Interrupt.createWithData(0, Interrupt.ANY_NUMBER);
-        Interrupt free = Interrupt.create(0, Interrupt.ANY_NUMBER);
-        RemoteInterrupt port =
-            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
-      Future<PCIe> accepted = start(server::accept);
-      port.trigger(offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1));
-      try (PCIe honest = await(accepted)) {
-        ByteBuffer answer = ByteBuffer.allocate(4096);
-        full.await(answer, Checks.LIMIT);
-        try (RemoteInterrupt news =
-                 RemoteInterrupt.connectWithData(0, node, answer.getInt(12), Checks.LIMIT)) {
-          for (int bytes : new int[] {65, Integer.MAX_VALUE, -1}) {
-            news.trigger(ByteBuffer.allocate(4).putInt(0, bytes));
-            requireThrows(IOException.class, () -> honest.receive(Checks.LIMIT));
-          }
-          news.trigger(ByteBuffer.allocate(3));
-          requireThrows(IOException.class, () -> honest.receive(Checks.LIMIT));
-          news.trigger(ByteBuffer.allocate(4000));
-          requireThrows(IOException.class, () -> honest.receive(Checks.LIMIT));
-        }
-      }
-    }
-  }
-
-  private static void streams() throws Exception {
-    try (Connected both = new Connected()) {
-      PCIeChannel out = new PCIeChannel(both.client);
-      PCIeChannel in = new PCIeChannel(both.server);
-      Future<Void> writer = start(() -> {
-        DataOutputStream data = new DataOutputStream(Channels.newOutputStream(out));
-        for (int i = 0; i < 2000; ++i) {
-          data.writeUTF("line " + i);
-        }
-        data.close();
-        return null;
-      });
-      DataInputStream data = new DataInputStream(Channels.newInputStream(in));
-      for (int i = 0; i < 2000; ++i) {
-        require(data.readUTF().equals("line " + i), "line " + i);
-      }
-      requireEqual(-1, data.read());
-      await(writer);
-      require(!out.isOpen(), "it is closed");
-      requireThrows(ClosedChannelException.class, () -> out.write(ByteBuffer.allocate(1)));
-      requireThrows(ClosedChannelException.class, () -> out.read(ByteBuffer.allocate(1)));
-    }
-  }
-
-  private static void channels() throws Exception {
-    try (Connected both = new Connected()) {
-      PCIeChannel out = new PCIeChannel(both.client);
-      PCIeChannel in = new PCIeChannel(both.server);
-      int bytes = 3 * Connected.BYTES + 5;
-      for (boolean direct : new boolean[] {false, true}) {
-        ByteBuffer from = direct ? ByteBuffer.allocateDirect(bytes) : ByteBuffer.allocate(bytes);
-        ByteBuffer into = direct ? ByteBuffer.allocate(bytes) : ByteBuffer.allocateDirect(bytes);
-        for (int i = 0; i < bytes; ++i) {
-          from.put(i, (byte) (i * 31));
-        }
-        Future<Integer> writer = start(() -> out.write(from.asReadOnlyBuffer()));
-        while (into.hasRemaining()) {
-          require(in.read(into) > 0, "some come");
-        }
-        requireEqual(bytes, await(writer));
-        require(into.flip().equals(from), "they are the same");
-      }
-      requireEqual(0, in.read(ByteBuffer.allocate(0)));
-      out.shutdownOutput();
-      requireEqual(-1, in.read(ByteBuffer.allocate(1)));
-    }
-  }
-
-  private static void channelsOutput() throws Exception {
-    try (Connected both = new Connected()) {
-      PCIeChannel out = new PCIeChannel(both.client);
-      both.client.sendBuffer().putInt(42).flip();
-      requireEqual(20, out.write(ByteBuffer.allocate(20)));
-      requireEqual(20, both.server.receive().remaining());
-      both.server.receiveDone();
-      requireEqual(4, both.client.sendBuffer().limit());
-      out.shutdownOutput();
-      requireThrows(ClosedChannelException.class, () -> out.write(ByteBuffer.allocate(1)));
-      requireThrows(ClosedChannelException.class, () -> out.write(ByteBuffer.allocate(0)));
-      both.server.send(1);
-      requireEqual(1, out.read(ByteBuffer.allocate(9)));
-    }
-  }
-
-  private static void channelsClose() throws Exception {
-    try (Connected both = new Connected()) {
-      PCIeChannel one = new PCIeChannel(both.client);
-      PCIeChannel other = new PCIeChannel(both.server);
-      one.write(ByteBuffer.allocate(10)); // which nobody reads
-      other.write(ByteBuffer.allocate(10));
-      requireEqual(3, one.read(ByteBuffer.allocate(3)));
-      long begin = System.nanoTime();
-      Future<Void> closer = start(() -> {
-        other.close();
-        return null;
-      });
-      one.close();
-      await(closer);
-      require(System.nanoTime() - begin < 2_000_000_000L, "both have closed soon");
-    }
-  }
-
-  private static void channelWakes() throws Exception {
-    try (Connected both = new Connected()) {
-      PCIeChannel one = new PCIeChannel(both.client);
-      PCIeChannel other = new PCIeChannel(both.server);
-      Future<Integer> reader = start(() -> one.read(ByteBuffer.allocate(1)));
-      one.write(ByteBuffer.wrap(new byte[] {7}));
-      Checks.pause(100);
-      long begin = System.nanoTime();
-      Future<Void> closer = start(() -> {
-        one.close();
-        return null;
-      });
-      requireThrows(ClosedChannelException.class, () -> await(reader));
-      require(System.nanoTime() - begin < 1_000_000_000L, "the reader is told soon");
-      Future<Void> second = start(() -> {
-        one.close();
-        return null;
-      });
-      Checks.pause(100);
-      require(!closer.isDone() && !second.isDone(), "the byte is still to be taken");
-      requireEqual(1, other.read(ByteBuffer.allocate(9)));
-      requireEqual(-1, other.read(ByteBuffer.allocate(9)));
-      await(closer);
-      await(second);
     }
   }
 }
