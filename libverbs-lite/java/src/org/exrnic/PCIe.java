@@ -5,9 +5,6 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
-import java.security.SecureRandom;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Objects;
 
 /**
@@ -47,25 +44,21 @@ public final class PCIe implements Closeable {
   /** Milliseconds between two looks at what is to be discarded. */
   private static final int DISCARD_SLICE = 10;
 
-  private static final SecureRandom WORDS = new SecureRandom();
-
-  private final Deque<Closeable> parts = new ArrayDeque<>();
+  private final Ends ends;
   private final int bufferBytes;
   private final int buffers;
   private final Segment received;
   private final Interrupt full;
   private final Interrupt free;
+  private final Segment sent;
+  private final ByteBuffer sendBuffer;
+  private final RemoteInterrupt peerFull;
+  private final RemoteInterrupt peerFree;
+  private final Offer peer;
   private final ByteBuffer news = ByteBuffer.allocateDirect(Offer.BYTES);
   private final ByteBuffer length = ByteBuffer.allocateDirect(LENGTH_BYTES);
   private final Turn sending = new Turn("sends on");
   private final Turn receiving = new Turn("receives from");
-
-  // After the two have met.
-  private Segment sent;
-  private ByteBuffer sendBuffer;
-  private RemoteInterrupt peerFull;
-  private RemoteInterrupt peerFree;
-  private Offer peer;
   private int nextSent;
   private int underWay;
   private boolean ended;
@@ -75,18 +68,19 @@ public final class PCIe implements Closeable {
   private boolean endSeen;
   private volatile boolean closed;
 
-  private PCIe(int adapter, int bufferBytes, int buffers) throws IOException {
-    checkBuffers(bufferBytes, buffers);
-    this.bufferBytes = bufferBytes;
-    this.buffers = buffers;
-    try {
-      received = keep(Segment.init(adapter, Segment.ANY_ID, bufferBytes * buffers));
-      full = keep(Interrupt.createWithData(adapter, Interrupt.ANY_NUMBER));
-      free = keep(Interrupt.create(adapter, Interrupt.ANY_NUMBER));
-    } catch (IOException | RuntimeException | Error problem) {
-      close();
-      throw problem;
-    }
+  /** The two have met. */
+  private PCIe(Ends ends) {
+    this.ends = ends;
+    bufferBytes = ends.bufferBytes;
+    buffers = ends.buffers;
+    received = ends.received;
+    full = ends.full;
+    free = ends.free;
+    sent = ends.sent();
+    sendBuffer = sent.cachingBuf();
+    peerFull = ends.peerFull();
+    peerFree = ends.peerFree();
+    peer = ends.peer();
   }
 
   static void checkBuffers(int bufferBytes, int buffers) {
@@ -118,63 +112,13 @@ public final class PCIe implements Closeable {
       int timeout) throws IOException {
     Waiting waiting =
         new Waiting("port " + port + " of node " + node + " has not answered", timeout);
-    PCIe made = new PCIe(adapter, bufferBytes, buffers);
-    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, waiting)) {
-      int word = WORDS.nextInt();
-      server.triggerOwn(made.offer(word).bytes(), waiting);
-      waiting.until(slice -> made.answerComes(word, slice));
-      made.meet(adapter, Offer.of(made.news), waiting);
-      return made;
-    } catch (IOException | RuntimeException | Error problem) {
-      made.close();
-      throw problem;
-    }
+    return new PCIe(Ends.connect(adapter, node, port, bufferBytes, buffers, waiting));
   }
 
   /** The server's end: the other one has made an offer, and waits for the answer. */
   static PCIe accept(int adapter, Offer offer, int bufferBytes, int buffers, Waiting waiting)
       throws IOException {
-    PCIe made = new PCIe(adapter, bufferBytes, buffers);
-    try {
-      made.meet(adapter, offer, waiting);
-      made.peerFull.triggerOwn(made.offer(offer.word).bytes(), waiting);
-      return made;
-    } catch (IOException | RuntimeException | Error problem) {
-      made.close();
-      throw problem;
-    }
-  }
-
-  private Offer offer(int word) throws IOException {
-    return new Offer(
-        received.node(), received.id(), full.number(), free.number(), bufferBytes, buffers, word);
-  }
-
-  /** Whatever else comes is passed over. */
-  private boolean answerComes(int word, int slice) throws IOException {
-    int bytes = full.dataComes(news.clear(), slice);
-    return bytes >= 0 && Offer.isAnswer(news.limit(bytes), word);
-  }
-
-  /** The other end has made all that it offers: what is not there has gone. */
-  private void meet(int adapter, Offer offer, Waiting waiting) throws IOException {
-    peer = offer;
-    int sendBytes = Math.min(bufferBytes, offer.bufferBytes);
-    sent = keep(Segment.initPrivate(adapter, sendBytes));
-    sendBuffer = sent.cachingBuf();
-    sent.meet(offer.node, offer.segment, waiting);
-    if (sent.remoteSize() < (long) offer.bufferBytes * offer.buffers) {
-      throw new IOException("the other end has offered more buffers than its segment has");
-    }
-    peerFull = keep(RemoteInterrupt.meet(adapter, offer.node, offer.full, true, waiting));
-    peerFree = keep(RemoteInterrupt.meet(adapter, offer.node, offer.free, false, waiting));
-  }
-
-  private <T extends Closeable> T keep(T part) {
-    synchronized (parts) {
-      parts.push(part);
-    }
-    return part;
+    return new PCIe(Ends.accept(adapter, offer, bufferBytes, buffers, waiting));
   }
 
   /** The other node. */
@@ -469,22 +413,6 @@ public final class PCIe implements Closeable {
   @Override
   public void close() throws IOException {
     closed = true;
-    IOException first = null;
-    for (Closeable part = last(); part != null; part = last()) {
-      try {
-        part.close();
-      } catch (IOException problem) {
-        first = first == null ? problem : first;
-      }
-    }
-    if (first != null) {
-      throw first;
-    }
-  }
-
-  private Closeable last() {
-    synchronized (parts) {
-      return parts.poll();
-    }
+    ends.close();
   }
 }

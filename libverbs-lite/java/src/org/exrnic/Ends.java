@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.exrnic;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** What a connection is made of, and how two ends meet: each tells the other one where it is. */
+final class Ends implements Closeable {
+  private static final SecureRandom WORDS = new SecureRandom();
+
+  final int bufferBytes;
+  final int buffers;
+  final Segment received;
+
+  /** That come here: with data, each time that one of ours is full; each time that one is free. */
+  final Interrupt full;
+
+  final Interrupt free;
+  private final Deque<Closeable> parts = new ArrayDeque<>();
+
+  // After the two have met.
+  private Segment sent;
+  private RemoteInterrupt peerFull;
+  private RemoteInterrupt peerFree;
+  private Offer peer;
+
+  private Ends(int adapter, int bufferBytes, int buffers) throws IOException {
+    PCIe.checkBuffers(bufferBytes, buffers);
+    this.bufferBytes = bufferBytes;
+    this.buffers = buffers;
+    try {
+      received = keep(Segment.init(adapter, Segment.ANY_ID, bufferBytes * buffers));
+      full = keep(Interrupt.createWithData(adapter, Interrupt.ANY_NUMBER));
+      free = keep(Interrupt.create(adapter, Interrupt.ANY_NUMBER));
+    } catch (IOException | RuntimeException | Error problem) {
+      close();
+      throw problem;
+    }
+  }
+
+  /** Meets a server, which may be made later. */
+  static Ends connect(int adapter, int node, int port, int bufferBytes, int buffers,
+      Waiting waiting) throws IOException {
+    Ends made = new Ends(adapter, bufferBytes, buffers);
+    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, waiting)) {
+      int word = WORDS.nextInt();
+      server.triggerOwn(made.offer(word).bytes(), waiting);
+      ByteBuffer news = ByteBuffer.allocateDirect(Offer.BYTES);
+      waiting.until(slice -> made.answerComes(news, word, slice));
+      made.meet(adapter, Offer.of(news), waiting);
+      return made;
+    } catch (IOException | RuntimeException | Error problem) {
+      made.close();
+      throw problem;
+    }
+  }
+
+  /** Meets who has made an offer, and waits for the answer. */
+  static Ends accept(int adapter, Offer offer, int bufferBytes, int buffers, Waiting waiting)
+      throws IOException {
+    Ends made = new Ends(adapter, bufferBytes, buffers);
+    try {
+      made.meet(adapter, offer, waiting);
+      made.peerFull.triggerOwn(made.offer(offer.word).bytes(), waiting);
+      return made;
+    } catch (IOException | RuntimeException | Error problem) {
+      made.close();
+      throw problem;
+    }
+  }
+
+  private Offer offer(int word) throws IOException {
+    return new Offer(
+        received.node(), received.id(), full.number(), free.number(), bufferBytes, buffers, word);
+  }
+
+  /** Whatever else comes is passed over. */
+  private boolean answerComes(ByteBuffer news, int word, int slice) throws IOException {
+    int bytes = full.dataComes(news.clear(), slice);
+    return bytes >= 0 && Offer.isAnswer(news.limit(bytes), word);
+  }
+
+  /** The other end has made all that it offers: what is not there has gone. */
+  private void meet(int adapter, Offer offer, Waiting waiting) throws IOException {
+    peer = offer;
+    sent = keep(Segment.initPrivate(adapter, Math.min(bufferBytes, offer.bufferBytes)));
+    sent.meet(offer.node, offer.segment, waiting);
+    if (sent.remoteSize() < (long) offer.bufferBytes * offer.buffers) {
+      throw new IOException("the other end has offered more buffers than its segment has");
+    }
+    peerFull = keep(RemoteInterrupt.meet(adapter, offer.node, offer.full, true, waiting));
+    peerFree = keep(RemoteInterrupt.meet(adapter, offer.node, offer.free, false, waiting));
+  }
+
+  /** What is sent from. */
+  Segment sent() {
+    return sent;
+  }
+
+  /** Tells the other end that one of its buffers is full. */
+  RemoteInterrupt peerFull() {
+    return peerFull;
+  }
+
+  /** Tells the other end that one of ours is free. */
+  RemoteInterrupt peerFree() {
+    return peerFree;
+  }
+
+  /** Where the other end is. */
+  Offer peer() {
+    return peer;
+  }
+
+  private <T extends Closeable> T keep(T part) {
+    synchronized (parts) {
+      parts.push(part);
+    }
+    return part;
+  }
+
+  private Closeable last() {
+    synchronized (parts) {
+      return parts.poll();
+    }
+  }
+
+  /** The last first; all of them, whatever one says. */
+  @Override
+  public void close() throws IOException {
+    IOException first = null;
+    for (Closeable part = last(); part != null; part = last()) {
+      try {
+        part.close();
+      } catch (IOException problem) {
+        first = first == null ? problem : first;
+      }
+    }
+    if (first != null) {
+      throw first;
+    }
+  }
+}
