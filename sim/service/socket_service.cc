@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/service/socket_service.h"
 
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 
 namespace exrnic {
 namespace {
-
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  return signals;
-}
 
 // poll() takes milliseconds only, and half as long as ppoll() when nothing is to be waited for.
 int poll_fds(std::vector<pollfd>& fds, std::chrono::microseconds timeout) {
@@ -27,15 +15,6 @@ int poll_fds(std::vector<pollfd>& fds, std::chrono::microseconds timeout) {
 }
 
 }  // namespace
-
-StopSignal::StopSignal() {
-  const sigset_t signals = stop_signals();
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
-}
-
-StopSignal::~StopSignal() { ::close(fd_); }
 
 int SocketService::poll_all(std::chrono::microseconds timeout) {
   fds_.clear();

@@ -11,24 +11,11 @@
 #include <vector>
 
 #include "sim/posix/side_socket.h"
+#include "sim/posix/stop_signal.h"
 #include "sim/testbed.h"
 #include "sim/vfio_user/server.h"
 
 namespace exrnic {
-
-// SIGINT and SIGTERM as a file descriptor. While it lives they are blocked and end nothing.
-class StopSignal {
- public:
-  StopSignal();  // throws std::system_error
-  ~StopSignal();
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
-
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 class SocketService {
  public:
