@@ -16,6 +16,7 @@
 #define RETRY_NS 100000u /* until the first repetition, at least; doubles with each */
 #define RETRY_FIRST_MAX_NS (16u * RETRY_NS)
 #define RETRY_MAX_NS 6400000u
+#define LATE_SHIFT 14 /* of `late` in ns */
 #define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)
 
 /* Words of channel_work; behind them those of the bell of a PIO block. */
@@ -88,7 +89,6 @@ struct channel {
   uint8_t turns;   /* somebody is in `turn`, until: */
   uint8_t quiet;   /* grants no slot, until: */
   uint32_t turns_until, quiet_until;
-  uint32_t retry_ns; /* until the first repetition: twice what a GRANT takes */
   struct exrnic_channel_open_words {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;
@@ -107,7 +107,8 @@ struct channel {
   struct grant grants[EXRNIC_CHANNEL_SLOTS_MAX];
   uint8_t slot_of[1 << EXRNIC_CHANNEL_RING_LOG_MAX]; /* of the events not taken */
   struct last last[EXRNIC_CHANNEL_NODES];
-  uint32_t sent[EXRNIC_CHANNEL_NODES];         /* id of the last message to each node */
+  uint8_t late[EXRNIC_CHANNEL_NODES];  /* twice what a GRANT of each node takes, if it is known */
+  uint32_t sent[EXRNIC_CHANNEL_NODES]; /* id of the last message to each node */
   uint32_t sent_to[EXRNIC_CHANNEL_NODES / 32]; /* nodes of which that is known */
   uint32_t refused[EXRNIC_CHANNEL_NODES / 32]; /* nodes that found no room */
   uint32_t waiting[EXRNIC_CHANNEL_NODES / 32]; /* those of them that have not had their share */
@@ -225,6 +226,11 @@ void work_end(struct channel* channel, struct work* work);
 void work_fail(struct channel* channel, struct work* work, enum exrnic_channel_event_status status);
 /* Is `now` at or past `then`? */
 static inline int is_due(uint32_t now, uint32_t then) { return (int32_t)(now - then) >= 0; }
+
+static inline void repeat_later(struct work* work, uint32_t now) {
+  work->retry_at = now + work->retry_ns;
+  work->retry_ns = work->retry_ns < RETRY_MAX_NS / 2 ? 2 * work->retry_ns : RETRY_MAX_NS;
+}
 
 /* When work fails that begins now. */
 static inline uint32_t work_deadline(uint32_t now, uint32_t timeout_us) {

@@ -98,7 +98,7 @@ static int begin(struct channel* channel, uint32_t now) {
   work->length = words[WORK_LENGTH];
   work->deadline = work_deadline(now, words[WORK_TIMEOUT]);
   work->retry_at = now;
-  work->retry_ns = channel->retry_ns;
+  work->retry_ns = RETRY_NS;
   channel->begun++;
   switch (words[WORK_HEAD] & 0xff) {
     case EXRNIC_CHANNEL_OPCODE_SEND:
@@ -434,7 +434,6 @@ enum exrnic_fw_status channel_open(const uint32_t* words) {
   channel->at = at;
   channel->number = (uint8_t)at.channel;
   channel->num_events = 1u << at.log_events;
-  channel->retry_ns = RETRY_NS;
   if (!is_granted(channel) || !recall(channel)) return EXRNIC_FW_STATUS_BAD_PARAMETER;
   opened[at.channel] = channel;
   of_page[at.page] = (uint8_t)at.channel;

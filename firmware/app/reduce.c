@@ -385,8 +385,7 @@ void reduce_go_on(struct channel* channel, struct work* work, uint32_t now) {
   if (!go_round(channel, work, group, round) && is_due(now, work->retry_at)) {
     if (group->wait & 1u << round->step)
       ask(channel, group->peer[round->step], group->number, round->number, round->step);
-    work->retry_at = now + work->retry_ns;
-    if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+    repeat_later(work, now);
   }
 }
 

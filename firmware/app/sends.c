@@ -54,9 +54,11 @@ static struct work* work_of(struct channel* channel, uint32_t node, uint32_t id,
   return work;
 }
 
-static void later(struct work* work, uint32_t now) {
-  work->retry_at = now + work->retry_ns;
-  if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+/* Until the first repetition to the node that this is for. */
+static uint32_t first_retry_ns(const struct channel* channel, const struct work* work) {
+  const uint32_t late_ns = (uint32_t)channel->late[work->target] << LATE_SHIFT;
+
+  return late_ns > RETRY_NS ? late_ns : RETRY_NS;
 }
 
 static void note_sent(struct channel* channel, const struct work* work) {
@@ -70,7 +72,7 @@ static void asked(struct channel* channel, struct work* work, uint32_t now,
   if (status == EXRNIC_FW_DIRECT_STATUS_OK) {
     work->state = WORK_ASKED;
     work->asked_at = now;
-    later(work, now);
+    repeat_later(work, now);
   } else if (status == EXRNIC_FW_DIRECT_STATUS_REFUSED) {
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
   } else {
@@ -101,6 +103,7 @@ int send_begin(struct channel* channel, struct work* work, const uint32_t* data,
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
     return 1;
   }
+  work->retry_ns = first_retry_ns(channel, work);
   work->has_previous = was_sent_to(channel, work->target);
   work->previous = channel->sent[work->target];
   /* A short one must not overtake the bytes of a long one. */
@@ -128,7 +131,7 @@ static __attribute__((noinline)) void block_sent(struct channel* channel) {
   work->target = block_word(WORK_HEAD) >> 16;
   work->length = block_word(WORK_LENGTH);
   work->deadline = work_deadline(now, block_word(WORK_TIMEOUT));
-  work->retry_ns = channel->retry_ns;
+  work->retry_ns = first_retry_ns(channel, work);
 #pragma GCC unroll 8
   for (i = 0; i < INLINE_WORDS; i++) work->data[i] = block_word(WORK_DATA + i);
   work->has_previous = was_sent_to(channel, work->target);
@@ -218,8 +221,8 @@ static void move(struct channel* channel, struct work* work, uint32_t now) {
     return;
   }
   work->state = WORK_TOLD;
-  work->retry_ns = channel->retry_ns;
-  later(work, now);
+  work->retry_ns = first_retry_ns(channel, work);
+  repeat_later(work, now);
 }
 
 void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
@@ -241,17 +244,16 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
 
 /*
  * On a slow line a SEND queues behind the bytes of others. Asked again before its GRANT can be
- * there, it would get none that counts. A peer that answers late on purpose wins nothing else.
+ * there, it would get none that counts. A node that answers late on purpose delays repetitions to
+ * itself alone.
  */
-static void learn(struct channel* channel, uint32_t took) {
-  uint32_t wanted = 2 * took;
+static void learn(struct channel* channel, uint32_t node, uint32_t took) {
+  const uint32_t late = channel->late[node];
+  uint32_t wanted = (2 * took + (1u << LATE_SHIFT) - 1) >> LATE_SHIFT;
 
-  if (wanted < RETRY_NS) wanted = RETRY_NS;
-  if (wanted > RETRY_FIRST_MAX_NS) wanted = RETRY_FIRST_MAX_NS;
-  if (wanted > channel->retry_ns)
-    channel->retry_ns = wanted;
-  else
-    channel->retry_ns -= (channel->retry_ns - wanted) / 8;
+  if (wanted > RETRY_FIRST_MAX_NS >> LATE_SHIFT) wanted = RETRY_FIRST_MAX_NS >> LATE_SHIFT;
+  if (wanted < late) wanted = late - (late - wanted + 7) / 8;
+  channel->late[node] = (uint8_t)wanted;
 }
 
 void send_granted(struct channel* channel, const struct message* message) {
@@ -261,7 +263,7 @@ void send_granted(struct channel* channel, const struct message* message) {
   if (work == 0 || work->state != WORK_ASKED || is_short(work) ||
       (message->words[MESSAGE_HEAD] & 0xffff) != (work->attempt & 0xffff))
     return;
-  learn(channel, dev_read(EXRNIC_REG_DEV_TIME_LO) - work->asked_at);
+  learn(channel, work->target, dev_read(EXRNIC_REG_DEV_TIME_LO) - work->asked_at);
   work->stag = message->words[MESSAGE_ARGUMENT];
   work->to = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
   work->moved = 0;
@@ -289,7 +291,7 @@ void send_woken(struct channel* channel, uint32_t node) {
 
     if (work->state != WORK_ASKED || work->target != node) continue;
     work->state = WORK_ASKING;
-    work->retry_ns = channel->retry_ns;
+    work->retry_ns = first_retry_ns(channel, work);
     channel->resume = 1;
     channel_stir(channel);
   }

@@ -376,6 +376,31 @@ TEST_CASE("where GRANTs take longer than the first repetition, that is later, up
   CHECK(exchange(14 * RETRY_NS) > 1);  // what took long once is forgotten
 }
 
+TEST_CASE("an interval between repetitions is never longer than the longest") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  for (int i = 0; i < 6; ++i)
+    node.pass(RETRY_NS / 4);  // asked a second time 0.1 ms after the first
+  REQUIRE(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 2);
+  node.pass(RETRY_NS / 4);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, node.attempt());
+  node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {0, kIncarnation, 0});
+  node.commands.clear();
+  node.send(1, kPeer, 0x3000, 100);
+  node.ring(0, 2);
+  uint32_t since = 0, longest = 0;
+  for (size_t asked = 1; asked < 10; since += RETRY_NS / 4) {
+    node.pass(RETRY_NS / 4);
+    if (node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == asked) continue;
+    ++asked;
+    longest = std::max(longest, since);
+    since = 0;
+  }
+  CHECK(longest >= RETRY_MAX_NS - RETRY_NS);
+  CHECK(longest <= RETRY_MAX_NS);
+}
+
 TEST_CASE("without room it tries again soon; without an answer later, with a new attempt") {
   Node node;
   node.judge = [](const Direct& command) {
@@ -1010,6 +1035,32 @@ std::vector<Direct> left_to_peer(Node& node, uint32_t kind) {
   for (const Direct& message : found) CHECK(message[EXRNIC_FW_SEND_WORD_NODE] == kPeer);
   node.commands.clear();
   return found;
+}
+
+TEST_CASE("a node whose GRANTs come late delays repetitions to itself alone") {
+  Node node;
+  // Steps of a quarter of RETRY_NS until it asks again.
+  const auto steps = [&](enum exrnic_fw_message_kind kind) {
+    const size_t asked = node.left(kind).size();
+    int passed = 0;
+    for (; node.left(kind).size() == asked && passed < 100; ++passed) node.pass(RETRY_NS / 4);
+    return passed;
+  };
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  for (int i = 0; i < 4; ++i) steps(EXRNIC_FW_MESSAGE_KIND_SEND);
+  for (int i = 0; i < 20; ++i) node.pass(RETRY_NS / 4);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, node.attempt());
+  node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {0, kIncarnation, 0});
+  node.send(1, kPeer, 0x3000, 100);
+  node.ring(0, 2);
+  CHECK(steps(EXRNIC_FW_MESSAGE_KIND_SEND) >= 4 * 10);
+  const uint32_t length = GENERATE(100, 8);
+  node.send(2, kPeer + 1, 0x3000, length);
+  node.ring(0, 3);
+  CHECK(steps(EXRNIC_FW_MESSAGE_KIND_SEND) <= 5);
+  reduce(node, 3, 0b110, 0, 10);
+  CHECK(steps(EXRNIC_FW_MESSAGE_KIND_ASK) <= 5);
 }
 
 TEST_CASE("two nodes exchange their values, and each has the sum") {
