@@ -10,24 +10,30 @@ namespace exrnic {
 
 namespace {
 
-[[noreturn]] void SayUsage(const char* program, const char* what, unsigned loops,
-                           const char* extra) {
+constexpr unsigned kQueuesMax = 64;
+
+[[noreturn]] void SayUsage(const char* program, const char* what, unsigned loops, const char* extra,
+                           bool has_queues) {
   fprintf(stderr,
           "%s: %s\n"
-          "usage: %s -client | -server, -rn NODE [-adapterno N] [-loops N]%s%s%s\n"
+          "usage: %s -client | -server, -rn NODE [-adapterno N] [-loops N]%s%s%s%s\n"
           "  -client, -server   which end this is: start one at each of two nodes\n"
           "  -rn NODE           the other end's node\n"
           "  -adapterno N       the RNIC of this end: 0 is what VL_DEVICE names, else exrnic0\n"
           "  -loops N           of each size (%u)\n",
           program, what, program, extra != nullptr ? " [" : "", extra != nullptr ? extra : "",
-          extra != nullptr ? "]" : "", loops);
+          extra != nullptr ? "]" : "", has_queues ? " [-queues N]" : "", loops);
+  if (has_queues) {
+    fprintf(stderr, "  -queues N          transfers under way at a time, 1 to %u (1)\n",
+            kQueuesMax);
+  }
   exit(2);
 }
 
 }  // namespace
 
 BenchOptions ReadBenchOptions(int argc, char** argv, const char* what, unsigned loops,
-                              const char* extra) {
+                              const char* extra, bool has_queues) {
   BenchOptions options;
   options.loops = loops;
   bool end = false, node = false;
@@ -46,16 +52,20 @@ BenchOptions ReadBenchOptions(int argc, char** argv, const char* what, unsigned 
       number = &options.adapter;
     } else if (strcmp(word, "-loops") == 0) {
       number = &options.loops;
+    } else if (has_queues && strcmp(word, "-queues") == 0) {
+      number = &options.queues;
     } else {
-      SayUsage(argv[0], what, loops, extra);
+      SayUsage(argv[0], what, loops, extra, has_queues);
     }
     if (number == nullptr) continue;
     char* behind = nullptr;
-    if (++i == argc) SayUsage(argv[0], what, loops, extra);
+    if (++i == argc) SayUsage(argv[0], what, loops, extra, has_queues);
     *number = static_cast<unsigned>(strtoul(argv[i], &behind, 10));
-    if (*argv[i] == 0 || *behind != 0) SayUsage(argv[0], what, loops, extra);
+    if (*argv[i] == 0 || *behind != 0) SayUsage(argv[0], what, loops, extra, has_queues);
   }
-  if (!end || !node || options.loops == 0) SayUsage(argv[0], what, loops, extra);
+  if (!end || !node || options.loops == 0 || options.queues == 0 || options.queues > kQueuesMax) {
+    SayUsage(argv[0], what, loops, extra, has_queues);
+  }
   return options;
 }
 
@@ -69,6 +79,11 @@ double BenchMicroseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+void BenchSleep() {
+  constexpr timespec kMillisecond = {0, 1000000};
+  nanosleep(&kMillisecond, nullptr);
 }
 
 BenchEnds::BenchEnds(const BenchOptions& options, unsigned id, size_t bytes) {
@@ -88,11 +103,12 @@ BenchEnds::BenchEnds(const BenchOptions& options, unsigned id, size_t bytes) {
   memory_ = static_cast<volatile uint8_t*>(memory);
   SCISetSegmentAvailable(local_, options.adapter, 0, &error);
   CheckBench(error, "SCISetSegmentAvailable");
-  do {
-    SCIConnectSegment(sd_, &remote_, options.remote_node, own ^ 1, options.adapter, nullptr,
-                      nullptr, SCI_INFINITE_TIMEOUT, 0, &error);
-  } while (error == SCI_ERR_NO_SUCH_SEGMENT);
-  CheckBench(error, "SCIConnectSegment");
+  ConnectBench(
+      [&](sci_error_t* told) {
+        SCIConnectSegment(sd_, &remote_, options.remote_node, own ^ 1, options.adapter, nullptr,
+                          nullptr, SCI_INFINITE_TIMEOUT, 0, told);
+      },
+      "SCIConnectSegment");
   remote_memory_ = static_cast<volatile uint8_t*>(
       SCIMapRemoteSegment(remote_, &map_, 0, bytes, nullptr, 0, &error));
   if (error == SCI_ERR_NOT_IMPLEMENTED) {  // a simulator without guests

@@ -16,18 +16,32 @@ struct BenchOptions {
   unsigned remote_node = 0;
   unsigned adapter = 0;
   unsigned loops = 0;
+  unsigned queues = 1;     // dma_bench
   bool read = false;       // dma_bench
   bool with_data = false;  // intr_bench
 };
 
 // Ends the process if the command line is wrong. extra: the program's own flag, or NULL.
+// has_queues: it knows -queues.
 BenchOptions ReadBenchOptions(int argc, char** argv, const char* what, unsigned loops,
-                              const char* extra);
+                              const char* extra, bool has_queues = false);
 
 // Ends the process if a call has failed.
 void CheckBench(sci_error_t error, const char* call);
 
 double BenchMicroseconds();
+
+// For a millisecond.
+void BenchSleep();
+
+// Connects, again until what is there that `error` says is not: NO_SUCH_SEGMENT, or _INTNO. Sleeps
+// in between, so that the RNICs have nothing to do meanwhile, which costs a simulation nothing.
+template <typename Connect>
+void ConnectBench(Connect connect, const char* call) {
+  sci_error_t error = SCI_ERR_OK;
+  while (connect(&error), error == SCI_ERR_NO_SUCH_SEGMENT) BenchSleep();
+  CheckBench(error, call);
+}
 
 class BenchEnds {
  public:

@@ -24,16 +24,17 @@ class Interrupts {
                          SCI_FLAG_FIXED_INTNO, &error);
     }
     exrnic::CheckBench(error, "SCICreateInterrupt");
-    do {
-      if (with_data_) {
-        SCIConnectDataInterrupt(ends.sd(), &remote_data_, options.remote_node, options.adapter,
-                                other, SCI_INFINITE_TIMEOUT, 0, &error);
-      } else {
-        SCIConnectInterrupt(ends.sd(), &remote_, options.remote_node, options.adapter, other,
-                            SCI_INFINITE_TIMEOUT, 0, &error);
-      }
-    } while (error == SCI_ERR_NO_SUCH_INTNO);
-    exrnic::CheckBench(error, "SCIConnectInterrupt");
+    exrnic::ConnectBench(
+        [&](sci_error_t* told) {
+          if (with_data_) {
+            SCIConnectDataInterrupt(ends.sd(), &remote_data_, options.remote_node, options.adapter,
+                                    other, SCI_INFINITE_TIMEOUT, 0, told);
+          } else {
+            SCIConnectInterrupt(ends.sd(), &remote_, options.remote_node, options.adapter, other,
+                                SCI_INFINITE_TIMEOUT, 0, told);
+          }
+        },
+        "SCIConnectInterrupt");
   }
 
   void Trigger() {
