@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What the device tells of its objects, and of itself, but for completions: a thread takes the events, and tells their
- * owners. It waits for nobody, and nobody for it longer than one round takes.
+ * owners. It waits for nobody, and nobody for it longer than one round takes. What concerns everybody another one tells: clients
+ * take RTNL when they hear of it, and one that goes, which the others wait for, may need an event of its objects meanwhile.
  *
  * However fast they come (a process can lose completions without the kernel), they interrupt once in
  * EXRNIC_ASYNC_PAUSE: the thread arms the queue again when it is done, and then pauses. What finds no room
@@ -152,14 +153,10 @@ static void exrnic_async_work(struct work_struct *work)
 {
 	struct exrnic_device *edev =
 		container_of(to_delayed_work(work), struct exrnic_device, async.work);
-	u32 notices;
 
 	mutex_lock(&edev->async.lock);
 	exrnic_async_take(edev);
 	mutex_unlock(&edev->async.lock);
-	notices = atomic_xchg(&edev->async.notices, 0);
-	if (notices)
-		exrnic_clients_tell(edev, notices);
 	WRITE_ONCE(edev->async.next, jiffies + EXRNIC_ASYNC_PAUSE);
 	mutex_lock(&edev->async.lock);
 	if (edev->async.eq.ring)
@@ -167,11 +164,21 @@ static void exrnic_async_work(struct work_struct *work)
 	mutex_unlock(&edev->async.lock);
 }
 
+static void exrnic_async_notice_work(struct work_struct *work)
+{
+	struct exrnic_device *edev = container_of(work, struct exrnic_device, async.notice_work);
+	const u32 notices = atomic_xchg(&edev->async.notices, 0);
+
+	if (notices)
+		exrnic_clients_tell(edev, notices);
+}
+
 void exrnic_async_init(struct exrnic_device *edev)
 {
 	mutex_init(&edev->async.lock);
 	edev->async.next = jiffies;
 	INIT_DELAYED_WORK(&edev->async.work, exrnic_async_work);
+	INIT_WORK(&edev->async.notice_work, exrnic_async_notice_work);
 }
 
 int exrnic_async_begin(struct exrnic_device *edev)
@@ -198,6 +205,7 @@ void exrnic_async_end(struct exrnic_device *edev)
 void exrnic_async_fini(struct exrnic_device *edev)
 {
 	cancel_delayed_work_sync(&edev->async.work);
+	cancel_work_sync(&edev->async.notice_work);
 	atomic_set(&edev->async.notices, 0);
 	exrnic_eq_free(&edev->async.eq);
 }
@@ -214,5 +222,5 @@ bool exrnic_async_interrupt(struct exrnic_device *edev)
 void exrnic_async_notice(struct exrnic_device *edev, u32 notices)
 {
 	atomic_or(notices, &edev->async.notices);
-	exrnic_async_schedule(edev);
+	schedule_work(&edev->async.notice_work);
 }

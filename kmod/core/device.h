@@ -75,8 +75,9 @@ struct exrnic_async {
 	struct exrnic_eq eq;
 	struct delayed_work work;
 	struct mutex lock;	/* who takes events; queues come into exrnic_device's tables, and go */
-	atomic_t notices;	/* EXRNIC_NOTICE_* that are still to be told */
 	unsigned long next;	/* jiffies: when the thread may run again */
+	atomic_t notices;	/* EXRNIC_NOTICE_* that are still to be told: by this one */
+	struct work_struct notice_work;
 	void (*firmware_failed)(struct exrnic_device *edev);
 };
 

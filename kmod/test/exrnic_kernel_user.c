@@ -39,6 +39,8 @@ struct kernel_user {
 	struct exrnic_pbl pbls[PARTS];
 	struct exrnic_cq cq;
 	struct completion fired;
+	struct completion broken;	/* the queue pair */
+	struct completion told;		/* that a peer is dead */
 	struct exrnic_qp qp;
 	struct exrnic_mr mr;
 
@@ -156,6 +158,11 @@ static void broke(struct exrnic_qp *qp, u32 cause)
 	failed("the queue pair has failed", -EIO);
 }
 
+static void broke_as_expected(struct exrnic_qp *qp, u32 cause)
+{
+	complete(&container_of(qp, struct kernel_user, qp)->broken);
+}
+
 static int create_cq(struct kernel_user *user)
 {
 	const struct exrnic_cq_attr attr = {
@@ -226,19 +233,16 @@ static int create_qp(struct kernel_user *user)
 	return 0;
 }
 
-/* Its peer need not be there: nothing is sent to it. */
-static int connect_qp(struct kernel_user *user)
+/* From RESET. */
+static int connect_qp(struct kernel_user *user, u32 node)
 {
 	struct exrnic_qp_modify modify = { .state = EXRNIC_QP_STATE_INIT };
-	struct exrnic_identity identity;
-	int err = exrnic_device_identify(user->edev, &identity);
+	int err = exrnic_qp_modify(user->edev, &user->qp, &modify);
 
-	if (!err)
-		err = exrnic_qp_modify(user->edev, &user->qp, &modify);
 	if (!err) {
 		modify.state = EXRNIC_QP_STATE_RTR;
 		modify.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
-		modify.dest_node = identity.node ? 0 : 1;
+		modify.dest_node = node;
 		modify.dest_qpn = 1;
 		err = exrnic_qp_modify(user->edev, &user->qp, &modify);
 	}
@@ -396,7 +400,55 @@ err_mw:
 	return err;
 }
 
+/* ---- Events: clients that do not come to hear what concerns all hold up nobody's */
+
+/* It was in RTS. */
+static int fail_at(struct kernel_user *user, u32 node)
+{
+	const struct exrnic_qp_modify reset = { .state = EXRNIC_QP_STATE_RESET };
+	const struct exrnic_work push = {
+		.head = {
+			.opcode = EXRNIC_WQE_OPCODE_PUSH,
+			.flags = EXRNIC_WQE_FLAGS_INLINE,
+			.num_slots = 1,
+			.length = cpu_to_le32(8),
+		},
+	};
+	int err = exrnic_qp_modify(user->edev, &user->qp, &reset);
+
+	if (err)
+		return failed("the queue pair does not go to RESET", err);
+	user->sq.ring.tail = 0;
+	user->sq.head = 0;
+	err = connect_qp(user, node);
+	if (err)
+		return err;
+	exrnic_work_queue_put(&user->sq, &push, 1, WR_ID);
+	exrnic_ring_announce(&user->sq.ring, &user->user_page, user->qp.qpn);
+	return wait_for_completion_timeout(&user->broken, LIMIT) ? 0 : failed("no error is told", -ETIMEDOUT);
+}
+
+/* To a node that is not there. That it is dead clients are told when begin() is over, which this is a part of. */
+static int fail_while_clients_wait(struct kernel_user *user)
+{
+	const u32 nobody = exrnic_device_limits(user->edev)->node - 1;
+	int err;
+
+	user->qp.failed = broke_as_expected;
+	err = fail_at(user, nobody);
+	return err ? err : fail_at(user, nobody);
+}
+
 /* ---- All of it */
+
+/* A node whose RNIC is or is not there: nothing is sent to it. */
+static int connect_to_neighbour(struct kernel_user *user)
+{
+	struct exrnic_identity identity;
+	int err = exrnic_device_identify(user->edev, &identity);
+
+	return err ? failed("the device does not answer", err) : connect_qp(user, identity.node ? 0 : 1);
+}
 
 static int use_objects(struct kernel_user *user)
 {
@@ -407,7 +459,7 @@ static int use_objects(struct kernel_user *user)
 	err = create_qp(user);
 	if (err)
 		goto err_cq;
-	err = connect_qp(user);
+	err = connect_to_neighbour(user);
 	if (err)
 		goto err_qp;
 	err = create_mr(user);
@@ -418,6 +470,8 @@ static int use_objects(struct kernel_user *user)
 		err = register_by_work(user);
 	if (!err)
 		err = bind_by_work(user);
+	if (!err)
+		err = fail_while_clients_wait(user);
 	exrnic_mr_destroy(user->edev, &user->mr);
 err_qp:
 	exrnic_qp_destroy(user->edev, &user->qp);
@@ -490,6 +544,8 @@ static void end(struct exrnic_client *client)
 
 static void notice(struct exrnic_client *client, u32 notices)
 {
+	if (notices & EXRNIC_NOTICE_PEER_DEAD)
+		complete(&container_of(client, struct kernel_user, client)->told);
 }
 
 static const struct exrnic_client_ops client_ops = { .begin = begin, .end = end, .notice = notice };
@@ -504,7 +560,11 @@ static int use(struct exrnic_device *edev)
 	user->edev = edev;
 	user->client.ops = &client_ops;
 	user->result = -EIO;	/* until it is found to be alive */
+	init_completion(&user->broken);
+	init_completion(&user->told);
 	exrnic_client_register(edev, &user->client);
+	if (!user->result && !wait_for_completion_timeout(&user->told, LIMIT))
+		user->result = failed("nobody tells of a dead peer", -ETIMEDOUT);
 	exrnic_client_unregister(&user->client);
 	result = user->result;
 	kfree(user);

@@ -38,6 +38,6 @@ static void a_kernel_user_has_all_it_needs(void)
 }
 
 const struct test kernel_user_tests[] = {
-	{ "a user within the kernel maps a page, rings, and gives all back", a_kernel_user_has_all_it_needs, 0 },
+	{ "a user within the kernel maps a page, rings, hears of failures, and gives all back", a_kernel_user_has_all_it_needs, 0 },
 	{ NULL, NULL, 0 },
 };
