@@ -27,7 +27,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
-.PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo newcomer install install-library install-driver install-dkms \
+.PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
   install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel format clean distclean
 
@@ -224,6 +224,19 @@ kmod-matrix: host ## Test longer | The modules on the kernels of all Debian suit
 debug-kernel-test: host guest-world provider ## Test longer | Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
 	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
+
+# WORLD=1: a Debian (make guest-world). SHARE=FOLDER: a copy of it is /share in each guest, and in
+# build/run/shell/guestN/share at the end. LAUNCH: more for sim/launch (--help), such as "--guests 3 --disk IMAGE --kernel IMAGE".
+SHELL_OPTIONS = $(if $(filter-out 0,$(WORLD)),--world --memory 1G) $(if $(SHARE),--put "$(SHARE):/share" --take /share) \
+  --sim-argument=--core --sim-argument=$(CORE) $(RECORDS) $(LAUNCH)
+shell debug-guest: CORE = ref
+shell: guest ## Use | Two guests with consoles to type at, and a network between them: make shell WORLD=1 SHARE=FOLDER LAUNCH="--guests 3"
+	@$(ENV) exec $(PYTHON) sim/launch $(SHELL_OPTIONS) shell
+
+# CORE=rtl: GDB at the firmware, too (firmware/README.md).
+FIRMWARE_GDB = $(if $(filter rtl,$(CORE)),--sim-argument=--gdb --sim-argument=0:firmware.sock)
+debug-guest: guest ## Use | The same, and GDB at the guests' kernels, with the symbols of our modules: make debug-guest CORE=rtl
+	@$(ENV) exec $(PYTHON) sim/launch --gdb $(FIRMWARE_GDB) $(SHELL_OPTIONS) shell
 
 run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
 	@$(WAVES_PROGRAM)

@@ -3,11 +3,13 @@
 """Starts exrnic-sim and QEMU guests with an RNIC each; see cosim.py.
 
     python3 sim/launch push             two guests PUSH to each other; a table ("make run")
+    python3 sim/launch shell            guests with consoles to type at ("make shell")
     python3 sim/launch run "COMMAND"    COMMAND in every guest, {node} being its number
     python3 sim/launch --processes run "COMMAND"
                                         the same as processes of this machine, without guests
 
-Of COMMAND, {node}, {nodes}, {oob} and {addresses} are replaced: placeholders.py. --put and --take bring files into the guests, and out of them.
+Of COMMAND, {node}, {nodes}, {oob} and {addresses} are replaced: placeholders.py. --put and --take bring
+files into the guests, and out of them.
 
 With --guests N there are N of them, joined as --topology says; the two of --pair push.
 
@@ -15,6 +17,8 @@ Exit status: 0 if all went well, 1 if not, 130 after Ctrl-C.
 """
 
 import argparse
+import contextlib
+import math
 import os
 import pathlib
 import sys
@@ -29,6 +33,7 @@ import guest
 import processes
 from push_report import PushReport
 import records
+import shell
 import sync_time
 
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
@@ -51,7 +56,7 @@ def pair_of(text):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(
         prog="launch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("push", "run"))
+    parser.add_argument("what", choices=("push", "run", "shell"))
     parser.add_argument("command", nargs="?", help="for run: what the guests do")
     parser.add_argument("--directory", type=pathlib.Path,
                         help="for logs, made anew; one with other files is refused (default: "
@@ -72,6 +77,10 @@ def parse_arguments(arguments):
                         help="BAR 4 of the RNICs, as exrnic-sim's: 64M to 4G (default: 64M)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
+    parser.add_argument("--gdb", action="store_true",
+                        help="for shell: the guests' kernels wait for GDB, with a guestN.gdb that knows the modules")
+    parser.add_argument("--modules", type=pathlib.Path, default=_BUILD / "kmod/kmod", metavar="FOLDER",
+                        help="with --gdb: where the guests' modules are, with symbols (default: build/kmod/kmod)")
     records.add_options(parser)
     extras.add_options(parser)
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
@@ -100,7 +109,8 @@ def parse_arguments(arguments):
     options = parser.parse_args(arguments)
     options.directory = options.directory or _BUILD / "run" / options.what
     if (options.what == "run") != bool(options.command):
-        parser.error("\"run\" takes a command, \"push\" takes none")
+        parser.error("\"run\" takes a command, \"push\" and \"shell\" take none")
+    check_shell(parser, options)
     if options.time not in _BOOT_SECONDS:  # argparse checks no default
         parser.error(f"TIME={options.time}: write free or sync")
     check_guests(parser, options)
@@ -111,6 +121,13 @@ def parse_arguments(arguments):
         if not getattr(options, name):
             parser.error(f"--{name} or {name.upper()} is needed (\"make setup\" finds one)")
     return options
+
+
+def check_shell(parser, options):
+    if options.gdb and options.what != "shell":
+        parser.error("--gdb: it goes with \"shell\"")
+    if options.what == "shell" and options.time == "sync":
+        parser.error("shell: somebody who types has no simulated time; take --time free")
 
 
 def check_guests(parser, options):
@@ -144,6 +161,12 @@ def sim_arguments(options):
             *records.sim_arguments(options), *options.sim_argument)
 
 
+def command_of(options):
+    if options.what == "shell":
+        return shell.command(options.world)
+    return options.command or _PUSH_COMMAND
+
+
 def settings_from(options):
     profile = found.from_here(options.profile)
     return cosim.Settings(
@@ -152,7 +175,7 @@ def settings_from(options):
         qemu=options.qemu,
         kernel=options.kernel,
         initramfs=options.initramfs.resolve(),
-        command=options.command or _PUSH_COMMAND,
+        command=command_of(options),
         guests=options.guests,
         pair=options.pair,
         idle_command=_IDLE_COMMAND if options.what == "push" else "",
@@ -161,13 +184,15 @@ def settings_from(options):
         memory=options.memory,
         cpus=options.cpus,
         iommu=options.iommu,
-        ethernet=options.ethernet or options.world,
+        ethernet=options.ethernet or options.world or options.what == "shell",
         extras=extras.of_options(options),
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
         sim_arguments=sim_arguments(options),
         boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
-        run_seconds=options.run_seconds or _RUN_SECONDS[options.time])
+        consoles=options.what == "shell",
+        gdb=options.gdb,
+        run_seconds=options.run_seconds or (math.inf if options.what == "shell" else _RUN_SECONDS[options.time]))
 
 
 def say(text):
@@ -200,7 +225,12 @@ def launch(options):
     def progress(text):
         say(f"[{time.monotonic() - start:5.1f} s] {text}")
 
-    cosim.CoSim(settings, on_row, progress).run()
+    with contextlib.ExitStack() as stack:
+        if options.what == "shell":
+            front_end = shell.FrontEnd(settings.directory, options.modules.resolve(), options.gdb, say)
+            settings.on_up = front_end.open
+            stack.callback(front_end.close)
+        cosim.CoSim(settings, on_row, progress).run()
     if options.what == "push":
         problem = report.problem()
         if problem:

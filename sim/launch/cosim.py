@@ -57,6 +57,9 @@ class Settings:
     cpus: int = 1  # of each guest
     iommu: bool = False
     ethernet: bool = False  # the guests have the RNICs' Ethernet interfaces, with addresses
+    consoles: bool = False  # to type at, by sockets: console_socket()
+    gdb: bool = False  # the guests' kernels wait for debuggers: gdb_socket()
+    on_up: object = None  # called when the guests' shells run, with their Consoles
     extras: Extras = dataclasses.field(default_factory=Extras)
     sync: object = None  # a sync_time.Sync: guests and simulator in one time
     sim_arguments: tuple = ("--profile", "dc-25g")
@@ -90,7 +93,12 @@ class CoSim:
             try:
                 self._wait_for_guests("boot to user space", settings.boot_seconds,
                                       lambda console: console.booted)
-                self._on_progress("guests are up, running: " + settings.command)
+                self._on_progress("guests are up" if settings.on_up else
+                                  "guests are up, running: " + settings.command)
+                if settings.on_up:
+                    self._wait_for_guests("shell", settings.boot_seconds,
+                                          lambda console: console.running)
+                    settings.on_up(self._consoles)
                 self._wait_for_guests("end of its command", settings.run_seconds,
                                       lambda console: console.end_status is not None)
             finally:
@@ -128,7 +136,10 @@ class CoSim:
                 self._channel(node, passed), self._kernel_arguments(node), settings.memory,
                 settings.cpus, settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else (),
-                settings.extras.disks(settings.directory, node))
+                settings.extras.disks(settings.directory, node),
+                guest.socket_console(console_socket(node), console.path.name)
+                if settings.consoles else guest.STANDARD_CONSOLE,
+                gdb_socket(node) if settings.gdb else None)
             self._guests.append(children.start(command, console.path, passed,
                                                _GUEST_NICE if scarce else 0))
             if end:
@@ -273,6 +284,15 @@ def own_directory(directory):
             raise LaunchError(f"{directory} cannot be made anew: {error.strerror}; "
                               "--directory names another") from None
         yield
+
+
+def console_socket(node):
+    """In the folder of the launch."""
+    return f"console{node}.sock"
+
+
+def gdb_socket(node):
+    return f"gdb{node}.sock"
 
 
 def _device_socket(node):

@@ -98,6 +98,7 @@ class Extras:
     puts: tuple = ()
     takes: tuple = ()
     world: pathlib.Path | None = None
+    own_disks: tuple = ()
 
     def __bool__(self):
         return bool(self.puts or self.takes or self.world)
@@ -125,6 +126,7 @@ class Extras:
             with open(directory / file, "wb") as disk:
                 disk.truncate(_TAKE_BYTES)
             disks.append(guest.Disk(_TAKE, file))
+        disks += [guest.OwnDisk(str(path), index) for index, path in enumerate(self.own_disks)]
         return disks
 
     def unpack(self, directory, node, console):
@@ -224,6 +226,17 @@ def add_options(parser):
     parser.add_argument("--take", metavar="PATH", type=option(path_to_take), action="append", default=[],
                         help="a file or folder of each guest, which is in DIRECTORY/guestN behind the end, also if the "
                         "command fails; can be repeated")
+    parser.add_argument("--disk", metavar="IMAGE", type=option(disk_of), action="append", default=[],
+                        help="a disk of each guest (NVMe); what guests write is gone at their end; can be repeated")
+
+
+def disk_of(text):
+    path = pathlib.Path(text).resolve()
+    if not path.is_file():
+        raise ValueError(f"there is no disk image {text}")
+    if "," in str(path):
+        raise ValueError(f"'{path}': a disk image's path has no comma")
+    return path
 
 
 def _provider():
@@ -240,5 +253,6 @@ def kernel_arguments(options):
 
 def of_options(options):
     if not options.world:
-        return Extras(tuple(options.put), tuple(options.take))
-    return Extras((*_provider(), *options.put), tuple(options.take), options.world_folder.resolve())
+        return Extras(tuple(options.put), tuple(options.take), own_disks=tuple(options.disk))
+    return Extras((*_provider(), *options.put), tuple(options.take), options.world_folder.resolve(),
+                  tuple(options.disk))

@@ -17,6 +17,8 @@ CLOCK_DIFFERS = 97  # the end status of a guest whose clock source is none of si
 NO_WORLD = 98  # the end status of a guest that cannot mount its distribution
 _END_MARKER = re.compile(r"@exrnic-end (\d+)")
 _ROW_PREFIX = "@exrnic {"
+_SHELL_MARKER = "@exrnic-shell"
+_SECTION_MARKER = "@exrnic-section "  # MODULE SECTION ADDRESS
 _ABSENT_MARKER = "@exrnic-absent "
 _LOST_MARKER = "@exrnic-lost"
 DEFAULT_MEMORY = "512M"
@@ -65,14 +67,18 @@ ACCELERATORS = {
 }
 
 
+STANDARD_CONSOLE = "stdio,id=console,signal=off"
+
+
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
                  channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, cpus=1,
-                 iommu=False, time_arguments=(), disks=()):
+                 iommu=False, time_arguments=(), disks=(), console=STANDARD_CONSOLE, gdb=None):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
     socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
-    `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk. Raises LaunchError.
+    `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk.
+    `console`: a -chardev. `gdb`: None, or the socket of a debugger of the guest's kernel. Raises LaunchError.
     """
     if '"' in command:
         raise LaunchError("the guests' command holds a double quote, which a kernel's arguments cannot carry; "
@@ -91,12 +97,14 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
         "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",
         "-machine", "memory-backend=ram",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+        "-chardev", console, "-serial", "chardev:console",
         "-kernel", str(kernel), "-initrd", str(initramfs), "-append", arguments,
         *(_IOMMU if iommu else ()), "-device", json.dumps(device),
     ]
     if channel is not None:
         line += ["-chardev", channel, "-serial", f"chardev:{CHANNEL}"]
+    if gdb is not None:
+        line += ["-gdb", f"unix:{gdb},server=on,wait=off"]
     # Behind the RNIC, which stays where it is.
     for disk in disks:
         line += disk.arguments()
@@ -120,6 +128,25 @@ class Disk:
         return ["-blockdev", json.dumps(drive), "-device", json.dumps(device)]
 
 
+@dataclasses.dataclass
+class OwnDisk:
+    """A disk image of the user, raw or of any format that QEMU knows by its content. What a guest writes to it is
+    gone with the guest."""
+
+    file: str
+    index: int
+
+    def arguments(self):
+        name = f"disk{self.index}"
+        return ["-drive", f"if=none,id={name},snapshot=on,file={self.file}",
+                "-device", f"nvme,serial={name},drive={name}"]
+
+
+def socket_console(path, log):
+    """A console for who connects to the socket; the file has what was said on it."""
+    return f"socket,id=console,path={path},server=on,wait=off,logfile={log},logappend=on"
+
+
 def socket_channel(fd):
     """`fd`: a connected socket, which QEMU inherits."""
     return f"socket,id={CHANNEL},fd={fd}"
@@ -134,7 +161,9 @@ class Console:
         self._partial = ""
         self.booted = False
         self.up = False
+        self.running = False  # its shell
         self.end_status = None
+        self.sections = {}  # of modules: {module: {section: address}}
         self.absent = []  # of what was to be taken out
         self.lost = False  # taking it out has failed
 
@@ -149,6 +178,11 @@ class Console:
                 self.up = True
             elif end:
                 self.end_status = int(end[1])
+            elif _SHELL_MARKER in line:
+                self.running = True
+            elif _SECTION_MARKER in line:
+                module, section, address = line[line.index(_SECTION_MARKER):].split()[1:4]
+                self.sections.setdefault(module, {})[section] = address
             elif line.startswith(_ABSENT_MARKER):
                 self.absent.append(line[len(_ABSENT_MARKER):].rstrip())
             elif _LOST_MARKER in line:
