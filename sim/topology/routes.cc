@@ -40,6 +40,9 @@ class Graph {
   const LinkEnd& to(Line line) const { return topology_.links[line / 2].ends[line % 2]; }
   size_t target(Line line) const { return place_of(to(line)); }
   const std::vector<Line>& lines(size_t place) const { return lines_[place]; }  // by port
+  unsigned spread(size_t place) const {
+    return is_node(place) ? 1 : topology_.switches[place - topology_.nodes].spread;
+  }
 
   std::string name_of(size_t place) const {
     return is_node(place) ? topology_.name_of({false, static_cast<unsigned>(place), 0})
@@ -90,11 +93,12 @@ void refuse_unreachable(const Topology& topology, const Graph& graph) {
 // The line that a frame for `node` takes out of `place`.
 Line line_towards(const Graph& graph, const std::vector<unsigned>& distance, size_t place,
                   unsigned node) {
-  std::vector<Line> nearer;
-  for (const Line line : graph.lines(place)) {
-    if (distance[graph.target(line)] < distance[place]) nearer.push_back(line);
-  }
-  return nearer[node % nearer.size()];
+  const auto leads_on = [&](Line line) { return distance[graph.target(line)] < distance[place]; };
+  const std::vector<Line>& lines = graph.lines(place);
+  const auto choices = std::count_if(lines.begin(), lines.end(), leads_on);
+  auto skipped = node / graph.spread(place) % choices;
+  return *std::find_if(lines.begin(), lines.end(),
+                       [&](Line line) { return leads_on(line) && skipped-- == 0; });
 }
 
 // Of the first switch: the lines of every shortest way to it, one per place.
@@ -118,10 +122,17 @@ std::vector<std::vector<unsigned>> spanning_tree(const Topology& topology, const
 class Dependencies {
  public:
   Dependencies(const Topology& topology, const Graph& graph, const Routes& routes)
-      : graph_(graph), after_(2 * topology.links.size()) {
+      : graph_(graph), after_(2 * topology.links.size()), line_of_(topology.switches.size()) {
+    for (Line line = 0; line < after_.size(); ++line) {
+      if (!graph.from(line).at_switch) continue;
+      std::vector<Line>& lines = line_of_[graph.from(line).index];
+      if (graph.from(line).port >= lines.size()) lines.resize(graph.from(line).port + 1, kNowhere);
+      lines[graph.from(line).port] = line;
+    }
+    std::vector<unsigned> seen(after_.size(), kNowhere);  // on a way to which node, last
     for (unsigned to = 0; to < topology.nodes; ++to) {
       for (unsigned from = 0; from < topology.nodes; ++from) {
-        if (from != to) add_route(routes, from, to);
+        if (from != to) add_route(routes, from, to, seen);
       }
     }
     for (const auto& lines : tree_lines(topology, routes)) add_flood(lines);
@@ -138,9 +149,11 @@ class Dependencies {
   }
 
  private:
-  void add_route(const Routes& routes, unsigned from, unsigned to) {
+  // Ways to one node that have met stay together.
+  void add_route(const Routes& routes, unsigned from, unsigned to, std::vector<unsigned>& seen) {
     Line line = graph_.lines(from).front();
-    while (graph_.to(line).at_switch) {
+    while (graph_.to(line).at_switch && seen[line] != to) {
+      seen[line] = to;
       const LinkEnd& at = graph_.to(line);
       const Line next = line_at(at.index, routes.port[at.index][to]);
       after_[line].insert(next);
@@ -148,12 +161,7 @@ class Dependencies {
     }
   }
 
-  Line line_at(unsigned index, unsigned port) const {
-    for (const Line line : graph_.lines(graph_.place_of({true, index, 0}))) {
-      if (graph_.from(line).port == port) return line;
-    }
-    return kNowhere;
-  }
+  Line line_at(unsigned index, unsigned port) const { return line_of_[index][port]; }
 
   std::vector<std::vector<Line>> tree_lines(const Topology& topology, const Routes& routes) const {
     std::vector<std::vector<Line>> result(topology.switches.size());
@@ -190,6 +198,7 @@ class Dependencies {
 
   const Graph& graph_;
   std::vector<std::set<Line>> after_;
+  std::vector<std::vector<Line>> line_of_;  // by switch and port: the line that leaves there
 };
 
 }  // namespace

@@ -8,9 +8,10 @@
 
 namespace exrnic {
 
-// Every route is a shortest one. Where several ports lead on, the one for node d is the d mod n th
-// of them, by number: the load of a level of switches is spread, every frame between two nodes has
-// the same way, and the result is the same each time.
+// Every route is a shortest one. Where several ports lead on, the one for node d is the
+// (d / spread) mod n th of them, by number, with the switch's own `spread`, which is 1 where no
+// other level of switches has chosen before: the load of a level is spread, every frame between two
+// nodes has the same way, and the result is the same each time.
 struct Routes {
   std::vector<std::vector<unsigned>> port;        // [switch][node]: the port that leads there
   std::vector<std::vector<unsigned>> tree_ports;  // [switch]: those of one tree that spans all

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <utility>
 
 namespace exrnic {
 namespace {
@@ -44,7 +46,8 @@ void check_tree(const Topology& topology, const Routes& routes) {
 
 TEST_CASE("the routes of every built-in topology lead to every node, on a shortest way") {
   for (const char* name : {"back-to-back:2", "star:8", "ring:2", "ring:7", "ring:8", "two-levels:1",
-                           "two-levels:4", "two-levels:14"}) {
+                           "two-levels:4", "two-levels:14", "leaf-spine:40", "fat-tree:4",
+                           "dragonfly:1", "torus:3x4", "torus:2x2x3"}) {
     const Topology topology = load_topology(name, 2);
     const Routes routes = compute_routes(topology);
     INFO(name);
@@ -124,6 +127,30 @@ TEST_CASE(
 TEST_CASE("of a long circle the message shows the beginning and the length") {
   CHECK_THROWS_MATCHES(usable_routes(ring(200), kCredits), DataFileError,
                        MessageMatches(ContainsSubstring("switch7 -> ... (200 in all) -> switch0")));
+}
+
+// How many nodes each line towards a core carries frames to.
+TEST_CASE("the routes of a fat tree give every core its share of the nodes") {
+  const Topology topology = fat_tree(6);
+  const Routes routes = compute_routes(topology);
+  std::map<std::pair<unsigned, unsigned>, unsigned> uses;
+  for (unsigned node = 0; node < topology.nodes; ++node) {
+    for (unsigned i = 0; i < topology.switches.size(); ++i) {
+      const bool aggregation = topology.switches[i].spread != 1;
+      const unsigned port = routes.port[i][node];
+      if (aggregation && port >= 3) ++uses[{i, port}];
+    }
+  }
+  // An aggregation switch has three lines up, and the nodes of the other five pods are behind them.
+  CHECK(uses.size() == 18 * 3);
+  for (const auto& use : uses) CHECK(use.second == 5 * 9 / 3);
+}
+
+TEST_CASE("a tree of any size cannot deadlock, a torus of rings of five may") {
+  CHECK_NOTHROW(usable_routes(load_topology("leaf-spine:256", 1), kCredits));
+  CHECK_NOTHROW(usable_routes(load_topology("fat-tree:8", 1), kCredits));
+  CHECK_THROWS_MATCHES(usable_routes(load_topology("torus:5x5", 1), kCredits), DataFileError,
+                       MessageMatches(ContainsSubstring("may wait for each other for ever")));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "sim/files/strict_object.h"
@@ -60,8 +59,8 @@ class Reader {
     if (!is_name(item.name)) {
       object.refuse("name", "1 to 32 of a-z, 0-9 and -, a letter first, not node...");
     }
-    const auto same = [&](const TopologySwitch& other) { return other.name == item.name; };
-    if (std::any_of(topology_.switches.begin(), topology_.switches.end(), same)) {
+    const auto index = static_cast<unsigned>(topology_.switches.size());
+    if (!switches_.try_emplace(item.name, index).second) {
       object.refuse("name", "a name that no other switch has");
     }
     if (object.has("latency_ns")) {
@@ -71,6 +70,8 @@ class Reader {
       item.queue_bytes = object.integer("queue_bytes", 16'384, kMostBytes);
     }
     if (object.has("mark_bytes")) item.mark_bytes = object.integer("mark_bytes", 0, kMostBytes);
+    if (object.has("spread"))
+      item.spread = static_cast<unsigned>(object.integer("spread", 1, kMostNodes));
     object.finish();
     topology_.switches.push_back(item);
   }
@@ -128,15 +129,15 @@ class Reader {
     const size_t dot = text.find('.');
     if (dot == std::string::npos) return std::nullopt;
     const auto port = parse_number(text.substr(dot + 1), kMostPorts - 1);
-    for (unsigned i = 0; port && i < topology_.switches.size(); ++i) {
-      if (topology_.switches[i].name == text.substr(0, dot)) return LinkEnd{true, i, *port};
-    }
-    return std::nullopt;
+    const auto found = switches_.find(text.substr(0, dot));
+    if (!port || found == switches_.end()) return std::nullopt;
+    return LinkEnd{true, found->second, *port};
   }
 
   nlohmann::json json_;
   std::string where_;
   Topology topology_;
+  std::map<std::string, unsigned> switches_;  // by name
   std::set<std::string> used_;
 };
 

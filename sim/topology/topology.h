@@ -38,6 +38,7 @@ struct TopologySwitch {
   std::optional<uint32_t> latency_ns;
   std::optional<uint64_t> queue_bytes;
   std::optional<uint64_t> mark_bytes;
+  unsigned spread = 1;  // see Routes
 };
 
 struct Topology {
@@ -72,9 +73,18 @@ Topology star(unsigned nodes);
 Topology ring(unsigned nodes);
 // Leaves with up to four nodes each, every leaf joined to both of two spines.
 Topology two_levels(unsigned nodes);
+// The same with up to 32 nodes of a leaf, and 16 spines.
+Topology leaf_spine(unsigned nodes);
+// Three levels of switches with `ports` ports each, an even number (Al-Fares et al., 2008).
+Topology fat_tree(unsigned ports);
+// Groups of switches, all of a group joined to each other, and each group to every other one: with
+// `nodes` nodes of a switch as large as it can be in balance (Kim et al., 2008).
+Topology dragonfly(unsigned nodes);
+// A switch for each node, in as many rings as there are sizes; each is two or more.
+Topology torus(const std::vector<unsigned>& sizes);
 
-// `text`: the name of one of these, "NAME:N" for another number of nodes than `nodes`, or the path
-// of a .json file. Throws DataFileError.
+// `text`: the name of one of these, "NAME:N" for another number of nodes than `nodes`, or what else
+// the topology's size is said by (README.md), or the path of a .json file. Throws DataFileError.
 Topology load_topology(const std::string& text, unsigned nodes);
 
 // Parses the text of a file; `where` names it in errors. Throws DataFileError.

@@ -120,10 +120,34 @@ TEST_CASE("a topology by name has as many nodes as are wanted, or as its name sa
   CHECK(load_topology("ring:2", 2).links.size() == 3);
   CHECK(load_topology("two-levels:9", 2).switches.size() == 2 + 3);
   CHECK(load_topology("two-levels:9", 2).links.size() == 9 + 6);
+  CHECK(load_topology("leaf-spine:4096", 2).switches.size() == 16 + 128);
+  CHECK(load_topology("leaf-spine:4096", 2).links.size() == 4096 + 16 * 128);
+}
+
+TEST_CASE("fat tree, dragonfly and torus have the nodes, switches and links that their sizes say") {
+  const Topology tree = load_topology("fat-tree:8", 2);
+  CHECK(tree.nodes == 128);
+  CHECK(tree.switches.size() == 32 + 32 + 16);
+  CHECK(tree.links.size() == 3 * 128);
+  const Topology dragonfly = load_topology("dragonfly:2", 1);
+  CHECK(dragonfly.nodes == 72);
+  CHECK(dragonfly.switches.size() == 9 * 4);
+  CHECK(dragonfly.links.size() == 72 + 9 * 6 + 9 * 8 / 2);
+  CHECK(load_topology("torus:3x4", 1).nodes == 12);
+  CHECK(load_topology("torus:3x4", 1).links.size() == 3 * 12);
+  CHECK(load_topology("torus:2x2x2", 1).links.size() == 8 + 12);
+  CHECK(load_topology("torus:16x16x16", 1).links.size() == 4 * 4096);
 }
 
 TEST_CASE("an unknown topology, or one with a number of nodes that it cannot have, is refused") {
-  unknown("torus", 2, "no topology 'torus'; take one of back-to-back, star, ring, two-levels, or");
+  unknown("mesh", 2, "no topology 'mesh'; take one of back-to-back, star, ring, two-levels, ");
+  unknown("fat-tree", 8, "topology fat-tree: '' is no number of ports of a switch");
+  unknown("fat-tree:3", 8,
+          "topology fat-tree: 3 ports of a switch, an even number; it has 2 to 24");
+  unknown("dragonfly:6", 8, "topology dragonfly: 6 nodes of a switch; it has 1 to 5");
+  for (const char* sizes :
+       {"torus", "torus:4", "torus:1x4", "torus:4x", "torus:65x64", "torus:2x2x2x2", "torus:x4"})
+    unknown(sizes, 8, "write torus:AxB or torus:AxBxC");
   unknown("star:x", 2, "'x' is no number of nodes");
   unknown("star:", 2, "'' is no number of nodes");
   unknown("star:0", 2, "topology star: 0 nodes; it has 1 to 4096");
