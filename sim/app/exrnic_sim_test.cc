@@ -245,6 +245,49 @@ TEST_CASE("a socket file that a killed simulator left is replaced") {
   CHECK(second.wait_for_exit() == 0);
 }
 
+// A file of the test's own.
+std::string write_file(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST_CASE("a workload needs no hosts, and ends by itself with what each flow took") {
+  TempDir dir;
+  const std::string file = write_file(dir / "w.json", R"({"name": "x", "traffic": [
+    {"pattern": "incast", "operation": "push", "bytes": 2000, "target": 2}]})");
+  for (const char* core : {"rtl", "ref"}) {
+    Simulator simulator({"--workload", file, "--topology", "star:4", "--core", core, "--results",
+                         dir / "flows.csv", "--stats", dir / "stats.json"});
+    REQUIRE(simulator.wait_for_exit() == 0);
+    std::ifstream csv(dir / "flows.csv");
+    std::string line;
+    std::getline(csv, line);
+    CHECK(line.rfind("traffic,from,to,", 0) == 0);
+    for (const char* flow : {"0,0,2,1,1,0,2000,", "0,1,2,1,1,0,2000,", "0,3,2,1,1,0,2000,"}) {
+      std::getline(csv, line);
+      CHECK(line.rfind(flow, 0) == 0);
+    }
+    CHECK(nlohmann::json::parse(std::ifstream(dir / "stats.json")).at("nodes").size() == 4);
+  }
+}
+
+TEST_CASE("a workload that the network cannot carry is one clear line and exit code 2") {
+  TempDir dir;
+  const std::string incast = write_file(dir / "w.json", R"({"name": "x", "traffic": [
+    {"pattern": "incast", "operation": "push", "bytes": 2000, "target": 2}]})");
+  refused({"--workload", incast}, "'traffic[0].target' is 2; give a whole number in 0..1");
+  refused({"--workload", dir / "none.json"}, "none.json: no such file");
+  refused({"--workload", incast, "--topology", "star:4", "--node", "vfio-user:" + (dir / "a.sock")},
+          "--node: with --workload nodes have no hosts; leave it out");
+  refused({"--workload", incast, "--topology", "star:4", "--control", dir / "c.sock"}, "--control");
+  refused({"--workload", incast, "--topology", "star:4", "--results", incast},
+          "--workload names this path, too");
+  refused({"--workload", incast, "--topology", "star:4", "--results", dir / "no/flows.csv"},
+          "--results");
+  refused({"--node", "vfio-user:" + (dir / "a.sock"), "--results", dir / "flows.csv"},
+          "give --workload, too");
+}
+
 TEST_CASE("a wrong argument is one clear line and exit code 2") {
   TempDir dir;
   const std::string node = "vfio-user:" + (dir / "a.sock");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // exrnic-sim: wires command line, testbed and vfio-user servers, and runs them until a signal.
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -26,6 +28,7 @@
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
+#include "sim/workload/run.h"
 
 namespace exrnic {
 namespace {
@@ -34,29 +37,39 @@ constexpr int kFailure = 1;
 
 void log(const std::string& line) { std::fprintf(stderr, "exrnic-sim: %s\n", line.c_str()); }
 
-// Opened before anything runs, so that a wrong path is known at once.
-OutputFile open_stats(const std::string& path) {
-  if (path.empty()) return nullptr;
-  OutputFile file = open_output(path);
-  if (!file) {
-    throw ExitRequest(kUsageError, "--stats " + path + ": cannot be written: " +
-                                       std::generic_category().message(errno) +
-                                       "; check path and rights");
+// A file that is written at the end. It is opened before anything runs, so that a wrong path is
+// known at once.
+class Report {
+ public:
+  Report(const char* option, const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    file_ = open_output(path);
+    if (!file_) {
+      throw ExitRequest(kUsageError, std::string(option) + " " + path + ": cannot be written: " +
+                                         std::generic_category().message(errno) +
+                                         "; check path and rights");
+    }
   }
-  return file;
-}
 
-void write_stats(OutputFile file, const std::string& path, const std::string& text) {
-  const bool written = std::fputs(text.c_str(), file.get()) >= 0;
-  if (std::fclose(file.release()) != 0 || !written)
-    throw std::runtime_error("statistics could not be written to " + path);
-}
+  bool wanted() const { return file_ != nullptr; }
+
+  // `what`: what it is.
+  void write(const char* what, const std::string& text) {
+    const bool written = std::fputs(text.c_str(), file_.get()) >= 0;
+    if (std::fclose(file_.release()) != 0 || !written)
+      throw std::runtime_error(std::string(what) + " could not be written to " + path_);
+  }
+
+ private:
+  std::string path_;
+  OutputFile file_;
+};
 
 TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
   TestbedOptions testbed;
   testbed.tracer = tracer;
   testbed.profile = options.profile;
-  testbed.nodes = static_cast<unsigned>(options.sockets.size());
+  if (!options.workload) testbed.nodes = static_cast<unsigned>(options.sockets.size());
   testbed.seed = options.seed;
   testbed.faults = options.faults;
   testbed.faults_at = options.faults_at;
@@ -89,6 +102,7 @@ Testbed build(const Options& options, Tracer* tracer) {
 }
 
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
+  if (options.sockets.empty()) return {};
   const RnicBoard board{options.profile.pcie.max_payload, options.profile.pcie_generation,
                         options.profile.pcie_lanes, options.profile.window_shift};
   const auto budget = vfio_user::MemoryBudget::share_of(options.sockets.size());
@@ -220,12 +234,37 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+void write_results(Report& file, const std::string& path, const workload::Results& results) {
+  const bool csv = std::filesystem::path(path).extension() == ".csv";
+  file.write("results", csv ? results.csv() : results.json().dump(2) + '\n');
+}
+
+void run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
+                  Report results_file) {
+  std::unique_ptr<workload::Run> run;
+  try {
+    run = std::make_unique<workload::Run>(testbed, *options.workload,
+                                          "workload " + options.workload_path);
+  } catch (const DataFileError& error) {
+    throw ExitRequest(kUsageError, std::string("--workload: ") + error.what());
+  }
+  pollfd signal{stop.fd(), POLLIN, 0};
+  const bool done = run->run([&] { return ::poll(&signal, 1, 0) == 0; });
+  const workload::Results results = run->results();
+  std::fputs(results.text().c_str(), stdout);
+  if (results_file.wanted()) write_results(results_file, options.results_path, results);
+  if (const uint64_t count = results.unfinished(); done && count != 0)
+    throw std::runtime_error(std::to_string(count) +
+                             " messages of the workload have not ended, and nothing is under way");
+}
+
 void run(Options options) {
   if (options.waves) options.waves->log = log;
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
-  OutputFile stats = open_stats(options.stats_path);
+  Report stats("--stats", options.stats_path);
+  Report results("--results", options.results_path);
   const auto tracer =
       options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
   Testbed testbed = build(options, tracer.get());
@@ -245,11 +284,15 @@ void run(Options options) {
   std::vector<SideSocket*> side_sockets;
   if (control) side_sockets.push_back(control.get());
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
-  serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
+  if (options.workload) {
+    run_workload(options, testbed, stop, std::move(results));
+  } else {
+    serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
+  }
   if (captures) captures->flush();
-  if (!stats) return;
-  write_stats(std::move(stats), options.stats_path,
-              statistics(options, testbed, servers, seconds_since(start)).dump(2) + '\n');
+  if (stats.wanted())
+    stats.write("statistics",
+                statistics(options, testbed, servers, seconds_since(start)).dump(2) + '\n');
 }
 
 }  // namespace

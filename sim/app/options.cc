@@ -17,6 +17,7 @@
 #include "sim/app/wave_argument.h"
 #include "sim/time_sync/shared_time.h"
 #include "sim/topology/routes.h"
+#include "sim/workload/run.h"
 
 namespace exrnic {
 namespace {
@@ -42,6 +43,8 @@ struct Arguments {
   std::optional<std::string> window_bar;  // "" is a wrong size, too
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
+  std::string workload;
+  std::string results;
   std::string stats;
   std::string capture;
   std::string control;
@@ -57,17 +60,17 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Add a node: its RNIC is served on the unix socket PATH.\n"
                  "The first is node 0, the next node 1, ...")
       ->type_name("vfio-user:PATH")
-      ->allow_extra_args(false)
-      ->required();
+      ->allow_extra_args(false);
   app.add_option("--profile", arguments.profile,
                  fmt::format("Link profile, or the path of a .json file. There are\n{}",
                              fmt::join(profile_names(), ", ")))
       ->type_name("NAME|FILE")
       ->capture_default_str();
   app.add_option("--topology", arguments.topology,
-                 "Network of the nodes: back-to-back, star, ring, two-levels, or the\n"
-                 "path of a .json file. NAME:N has N nodes; those beyond the ones\n"
-                 "given by --node have no host. Default: what the profile says")
+                 "Network of the nodes: back-to-back, star, ring, two-levels, leaf-spine,\n"
+                 "fat-tree:K, dragonfly:P, torus:AxB[xC], or the path of a .json file.\n"
+                 "NAME:N has N nodes; those beyond the ones given by --node have no\n"
+                 "host. Default: what the profile says")
       ->type_name("NAME|NAME:N|FILE");
   app.add_option_function<std::string>(
          "--window-bar", [&arguments](const std::string& size) { arguments.window_bar = size; },
@@ -105,6 +108,14 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "--core lockstep, --time sync, --trace and --gdb")
       ->type_name("N|auto")
       ->capture_default_str();
+  app.add_option("--workload", arguments.workload,
+                 "Instead of --node: nodes send each other what FILE says, then the\n"
+                 "program ends (sim/workload/README.md)")
+      ->type_name("FILE");
+  app.add_option("--results", arguments.results,
+                 "Write how each flow of the workload went to FILE: as CSV if it ends\n"
+                 "in .csv, else as JSON")
+      ->type_name("FILE");
   app.add_option("--stats", arguments.stats,
                  "At exit, write statistics to FILE, as JSON: counters of nodes, links\n"
                  "and switches over the whole run")
@@ -228,6 +239,37 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
   return topology;
 }
 
+// A workload has no hosts: what is for them means nothing.
+void require_no_host(const Arguments& arguments) {
+  const std::pair<const char*, bool> given[] = {{"--node", !arguments.nodes.empty()},
+                                                {"--time", arguments.time != kFreeTime},
+                                                {"--window-bar", arguments.window_bar.has_value()},
+                                                {"--control", !arguments.control.empty()},
+                                                {"--gdb", !arguments.gdb.empty()},
+                                                {"--retired", !arguments.retired.empty()},
+                                                {"--waves", !arguments.waves.empty()}};
+  for (const auto& [option, is_given] : given) {
+    if (is_given)
+      throw ExitRequest(
+          kUsageError,
+          fmt::format("{}: with --workload nodes have no hosts; leave it out", option));
+  }
+}
+
+// The nodes that the profile joins if nothing else is said, for a workload.
+unsigned nodes_of(const Options& options) {
+  return options.topology ? options.topology->nodes : TestbedOptions{}.nodes;
+}
+
+workload::Workload workload_of(const Arguments& arguments, const Options& options) {
+  Topology topology;  // of which the lines count
+  topology.nodes = nodes_of(options);
+  if (options.topology) topology = *options.topology;
+  return workload::load_workload(
+      arguments.workload,
+      workload::network_of(options.profile, topology, options.core == kRefCore));
+}
+
 // The file of the shared clock, empty in free time.
 std::string clock_of(const Arguments& arguments) {
   const std::string& time = arguments.time;
@@ -284,6 +326,8 @@ void require_own_paths(const Arguments& arguments, const Options& options) {
   paths.add("--control", options.control_path);
   for (const auto& item : options.gdb_paths) paths.add("--gdb", item.second);
   paths.add("--time", options.clock_path);
+  paths.add("--workload", options.workload_path);
+  paths.add("--results", options.results_path);
   paths.add("--stats", options.stats_path);
   paths.add("--trace", options.trace_path);
   for (const auto& item : options.retire_paths) paths.add("--retired", item.second);
@@ -326,6 +370,7 @@ unsigned threads_of(const std::string& text, const Options& options) {
   const auto nodes = static_cast<unsigned>(options.sockets.size());
   if (text == kAutomatic) {
     const unsigned processors = usable_processors();
+    if (options.workload) return reason.empty() ? processors : 1;
     return reason.empty() && processors > nodes ? std::min(nodes, processors - nodes) : 1;
   }
   unsigned threads = 0;
@@ -353,6 +398,13 @@ WaveWindow waves_of(const Arguments& arguments, const Options& options) {
 
 Options understand(const Arguments& arguments) {
   Options options;
+  if (!arguments.workload.empty()) {
+    require_no_host(arguments);
+  } else if (arguments.nodes.empty()) {
+    throw ExitRequest(kUsageError, "--node is required, or --workload; see exrnic-sim --help");
+  } else if (!arguments.results.empty()) {
+    throw ExitRequest(kUsageError, "--results: they are a workload's; give --workload, too");
+  }
   for (const std::string& node : arguments.nodes) {
     const std::string socket = socket_of(node);
     if (std::count(options.sockets.begin(), options.sockets.end(), socket) != 0) {
@@ -379,6 +431,11 @@ Options understand(const Arguments& arguments) {
   if (!arguments.topology.empty()) {
     options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
   }
+  if (!arguments.workload.empty()) {
+    options.workload_path = arguments.workload;
+    options.workload = reading("--workload", [&] { return workload_of(arguments, options); });
+  }
+  options.results_path = arguments.results;
   options.clock_path = clock_of(arguments);
   options.stats_path = arguments.stats;
   options.capture_directory = arguments.capture;

@@ -14,6 +14,7 @@
 #include "sim/ethernet/faults.h"
 #include "sim/profile/profile.h"
 #include "sim/topology/topology.h"
+#include "sim/workload/workload.h"
 
 namespace exrnic {
 
@@ -34,6 +35,9 @@ struct Options {
   std::map<unsigned, std::string> retire_paths;  // by node: a file for its processor's instructions
   std::string symbols_path;                      // names of their places; empty: none
   std::string trace_path;                        // empty: no trace
+  std::string workload_path;                     // empty: the nodes have hosts
+  std::optional<workload::Workload> workload;    // what is in it
+  std::string results_path;                      // of the workload; empty: no file
   unsigned threads = 1;                          // see TestbedOptions
   std::optional<WaveWindow> waves;
 };

@@ -24,7 +24,7 @@ LEVELS = (
     ("sim/node",),
     ("sim/topology",),
     ("sim",),  # the testbed
-    ("sim/capture", "sim/control", "sim/debug", "sim/host", "sim/service"),
+    ("sim/capture", "sim/control", "sim/debug", "sim/host", "sim/service", "sim/workload"),
     ("sim/time_sync",),
     ("sim/app", "sim/time_sync/plugin"),
     ("libverbs-lite/src/transport", "tests/support"),
