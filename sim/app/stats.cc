@@ -109,6 +109,7 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
                {"topology", fabric.topology().name},
                {"threads", testbed.threads()},
                {"simulated_ns", testbed.now_ns()},
+               {"actions", testbed.actions()},
                {"wall_s", wall_s},
                {"nodes", Json::array()},
                {"switches", Json::object()}};

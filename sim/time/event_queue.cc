@@ -26,26 +26,22 @@ class EventQueue::QueueAlarm final : public Alarm {
 
 class EventQueue::QueueEntrance final : public Entrance {
  public:
-  explicit QueueEntrance(EventQueue& queue)
-      : queue_(queue), rank_(static_cast<uint32_t>(queue.entrances_.size())) {
-    queue.entrances_.push_back(this);
-  }
-  ~QueueEntrance() override { queue_.entrances_[rank_] = nullptr; }
+  explicit QueueEntrance(EventQueue& queue) : queue_(queue), rank_(queue.entrances_++) {}
 
   void at(SimTime time, std::function<void()> action) override {
-    if (queue_.closed_) {
-      outside_.push_back({time, std::move(action)});
-    } else {
-      queue_.set(queue_.new_slot(std::move(action)), time, rank_);
-    }
+    if (!queue_.gate_.closed_) return queue_.set(queue_.new_slot(std::move(action)), time, rank_);
+    if (outside_.empty()) line_up();
+    outside_.push_back({time, std::move(action)});
   }
 
-  void take_in([[maybe_unused]] SimTime end) {
+  // Returns the next one before the gate.
+  QueueEntrance* take_in([[maybe_unused]] SimTime end) {
     for (Arrival& arrival : outside_) {
       assert(arrival.time > end);
       queue_.set(queue_.new_slot(std::move(arrival.action)), arrival.time, rank_);
     }
     outside_.clear();
+    return next_;
   }
 
  private:
@@ -54,8 +50,16 @@ class EventQueue::QueueEntrance final : public Entrance {
     std::function<void()> action;
   };
 
+  // In any order: what one entrance brings has its own rank.
+  void line_up() {
+    next_ = queue_.gate_.last_;
+    while (!queue_.gate_.last_.compare_exchange_weak(next_, this)) {
+    }
+  }
+
   EventQueue& queue_;
   const uint32_t rank_;
+  QueueEntrance* next_ = nullptr;
   std::vector<Arrival> outside_;
 };
 
@@ -97,6 +101,7 @@ void EventQueue::run_to(SimTime end) {
     Slot* const slot = entries_.top().slot;
     entries_.pop();
     now_ = time;
+    ++actions_;
     run(slot);
   }
   running_ = false;
@@ -110,11 +115,10 @@ void EventQueue::run(Slot* slot) {
   action();
 }
 
-void EventQueue::open(SimTime end) {
+void EventQueue::Gate::open(SimTime end) {
   closed_ = false;
-  for (QueueEntrance* entrance : entrances_) {
-    if (entrance != nullptr) entrance->take_in(end);
-  }
+  for (QueueEntrance* entrance = last_.exchange(nullptr); entrance != nullptr;)
+    entrance = entrance->take_in(end);
 }
 
 }  // namespace exrnic

@@ -2,6 +2,7 @@
 // What waits in one island of time, in its order; see scheduler.h.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <queue>
@@ -14,10 +15,13 @@ namespace exrnic {
 class EventQueue final : public Scheduler {
  public:
   static constexpr SimTime kNever = ~SimTime{0};
+  class Gate;
 
   // `now`: the island's clock, which the queue moves while it runs. `sooner` is called when
-  // something was scheduled, while the queue does not run, before all else that waits.
-  EventQueue(SimTime& now, std::function<void()> sooner) : now_(now), sooner_(std::move(sooner)) {}
+  // something was scheduled, while the queue does not run, before all else that waits. `gate`: of
+  // all islands.
+  EventQueue(SimTime& now, Gate& gate, std::function<void()> sooner)
+      : now_(now), gate_(gate), sooner_(std::move(sooner)) {}
 
   SimTime now() const override { return now_; }
   void at(SimTime time, std::function<void()> action) override;
@@ -31,10 +35,7 @@ class EventQueue final : public Scheduler {
   // stands where the last action ran.
   void run_to(SimTime end);
 
-  // While it is closed, what comes through entrances lies before them, unseen by this queue: so
-  // other threads may bring it. Opened again, it takes it in; all that is later than `end`.
-  void close() { closed_ = true; }
-  void open(SimTime end);
+  uint64_t actions() const { return actions_; }  // that it has run
 
  private:
   class QueueAlarm;
@@ -67,14 +68,29 @@ class EventQueue final : public Scheduler {
   void run(Slot* slot);
 
   SimTime& now_;
+  Gate& gate_;
   std::function<void()> sooner_;
   std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
   std::deque<Slot> slots_;
   std::vector<Slot*> free_slots_;
   uint64_t next_order_ = 0;
+  uint64_t actions_ = 0;
   bool running_ = false;
+  uint32_t entrances_ = 0;  // made so far
+};
+
+// Before the entrances of all islands. While it is closed, what comes through an entrance lies
+// before it, unseen by its queue: so the threads that simulate may bring it. Opened again, the
+// queues take it in; all that is later than `end`. Where nothing came, nothing is done.
+class EventQueue::Gate {
+ public:
+  void close() { closed_ = true; }
+  void open(SimTime end);
+
+ private:
+  friend class EventQueue::QueueEntrance;
   bool closed_ = false;
-  std::vector<QueueEntrance*> entrances_;  // by rank; nullptr: is gone
+  std::atomic<QueueEntrance*> last_{nullptr};  // of those where something lies, each tells the next
 };
 
 }  // namespace exrnic

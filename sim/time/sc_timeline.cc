@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <set>
 #include <utility>
 
 namespace exrnic {
@@ -13,17 +12,21 @@ ScTimeline::ScTimeline(const sc_core::sc_module_name& name, SimContext& context,
     : sc_module(name),
       context_(context),
       lookahead_(lookahead),
-      crew_(std::max(1u, std::min(threads, islands))) {
+      due_in_(std::max(1u, std::min(threads, islands))),
+      crew_(static_cast<unsigned>(due_in_.size())) {
   assert(islands >= 1 && lookahead >= 1);
-  const auto sooner = [this] {
-    if (!running_) arm();
+  const auto sooner_in = [this](unsigned island) {
+    return [this, island] {
+      list(island);
+      if (!running_) arm();
+    };
   };
   if (islands == 1) {
-    islands_.push_back(std::make_unique<Island>(context.clock(), sooner));
+    islands_.push_back(std::make_unique<Island>(context.clock(), gate_, sooner_in(0)));
   } else {
     context.set_step(lookahead);
     for (unsigned i = 0; i < islands; ++i) {
-      islands_.push_back(std::make_unique<Island>(sooner));
+      islands_.push_back(std::make_unique<Island>(gate_, sooner_in(i)));
       context.lead(islands_.back()->now);
     }
   }
@@ -37,6 +40,7 @@ void ScTimeline::run_due() {
   running_ = true;
   if (islands() == 1) {
     islands_.front()->queue.run_to(context_.end_of_run());
+    list(0);
   } else {
     run_windows(context_.end_of_run());
   }
@@ -47,32 +51,66 @@ void ScTimeline::run_due() {
 void ScTimeline::run_windows(SimTime end) {
   for (SimTime first = next(); first != EventQueue::kNever && first <= end; first = next())
     run_window(end - first < lookahead_ ? end : first + lookahead_ - 1);
-  for (const auto& island : islands_) context_.clock() = std::max(context_.clock(), island->now);
 }
 
-// An island has its thread. What is due for one thread alone is not worth a word to another.
+// What is due for one thread alone is not worth a word to another.
 void ScTimeline::run_window(SimTime end) {
-  const unsigned threads = crew_.threads();
-  std::set<unsigned> wanted;
-  for (unsigned i = 0; i < islands(); ++i) {
-    if (islands_[i]->queue.next() <= end) wanted.insert(i % threads);
-    islands_[i]->queue.close();
-  }
+  take_due(end);
+  const auto has_work = [](const auto& due) { return !due.empty(); };
   const auto work = [&](unsigned thread) {
-    for (unsigned i = thread; i < islands(); i += threads) islands_[i]->queue.run_to(end);
+    for (const unsigned island : due_in_[thread]) islands_[island]->queue.run_to(end);
   };
-  if (wanted.size() == 1) {
-    work(*wanted.begin());
+  gate_.close();
+  if (std::count_if(due_in_.begin(), due_in_.end(), has_work) == 1) {
+    work(static_cast<unsigned>(std::find_if(due_in_.begin(), due_in_.end(), has_work) -
+                               due_in_.begin()));
   } else {
     crew_.run(work);
   }
-  for (const auto& island : islands_) island->queue.open(end);
+  gate_.open(end);
+  for (std::vector<unsigned>& due : due_in_) {
+    for (const unsigned island : due) {
+      context_.clock() = std::max(context_.clock(), islands_[island]->now);
+      list(island);
+    }
+    due.clear();
+  }
+}
+
+// An island has its thread.
+void ScTimeline::take_due(SimTime end) {
+  while (next() <= end && !next_.empty()) {
+    const unsigned island = next_.top().second;
+    next_.pop();
+    islands_[island]->listed = EventQueue::kNever;
+    due_in_[island % threads()].push_back(island);
+  }
+}
+
+void ScTimeline::list(unsigned island) {
+  const SimTime time = islands_[island]->queue.next();
+  if (time >= islands_[island]->listed) return;
+  islands_[island]->listed = time;
+  next_.emplace(time, island);
 }
 
 SimTime ScTimeline::next() {
-  SimTime first = EventQueue::kNever;
-  for (const auto& island : islands_) first = std::min(first, island->queue.next());
-  return first;
+  while (!next_.empty()) {
+    const auto [time, index] = next_.top();
+    Island& island = *islands_[index];
+    if (time == island.listed && time == island.queue.next()) return time;
+    next_.pop();
+    if (time != island.listed) continue;
+    island.listed = EventQueue::kNever;
+    list(index);
+  }
+  return EventQueue::kNever;
+}
+
+uint64_t ScTimeline::actions() const {
+  uint64_t sum = 0;
+  for (const auto& island : islands_) sum += island->queue.actions();
+  return sum;
 }
 
 // An event that is already notified for an earlier time stays there: SystemC keeps the earliest.

@@ -7,11 +7,13 @@
 // Islands of time (scheduler.h) run side by side in windows: nothing that one does can touch
 // another before the lookahead is over, so all that is due within it runs in any order, in several
 // threads (conservative, synchronous parallel discrete-event simulation). The results are those of
-// one thread.
+// one thread. A window costs what the islands cost in which something is due; the others nothing.
 #pragma once
 
 #include <memory>
+#include <queue>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "sim/time/crew.h"
@@ -30,24 +32,36 @@ class ScTimeline final : public sc_core::sc_module {
   unsigned threads() const { return crew_.threads(); }
   unsigned islands() const { return static_cast<unsigned>(islands_.size()); }
   Scheduler& island(unsigned index) { return islands_.at(index)->queue; }
+  uint64_t actions() const;  // that have run
 
  private:
   struct alignas(64) Island {  // a cache line of its own
-    Island(SimTime& clock, std::function<void()> sooner) : queue(clock, std::move(sooner)) {}
-    explicit Island(std::function<void()> sooner) : queue(now, std::move(sooner)) {}
+    Island(SimTime& clock, EventQueue::Gate& gate, std::function<void()> sooner)
+        : queue(clock, gate, std::move(sooner)) {}
+    Island(EventQueue::Gate& gate, std::function<void()> sooner)
+        : queue(now, gate, std::move(sooner)) {}
     SimTime now = 0;
+    SimTime listed = EventQueue::kNever;  // its entry in next_ that counts
     EventQueue queue;
   };
+  using Due = std::pair<SimTime, unsigned>;  // an island, by index
 
   void run_due();  // SystemC process
   void run_windows(SimTime end);
   void run_window(SimTime end);
+  void take_due(SimTime end);
+  void list(unsigned island);
   SimTime next();
   void arm();
 
   SimContext& context_;
   const SimTime lookahead_;
+  EventQueue::Gate gate_;
   std::vector<std::unique_ptr<Island>> islands_;
+  // When islands have something to do. An entry counts if its island says so, and may come too
+  // soon: what it stood for was cancelled.
+  std::priority_queue<Due, std::vector<Due>, std::greater<Due>> next_;
+  std::vector<std::vector<unsigned>> due_in_;  // this window, by thread: its islands
   Crew crew_;
   bool running_ = false;
   sc_core::sc_event due_;

@@ -274,6 +274,29 @@ TEST_CASE("what an action of another island throws is thrown by the run") {
                     Catch::Matchers::ContainsSubstring("island 1"));
 }
 
+TEST_CASE("of several islands one acts when its alarm says last, and not when it was cancelled") {
+  SimContext context;
+  {
+    SimContext::Scope scope(context);
+    ScTimeline timeline("timeline", context, 3, 1, 1000);
+    std::vector<SimTime> seen;
+    const auto alarm = timeline.island(1).alarm([&] { seen.push_back(timeline.island(1).now()); });
+    const auto silent = timeline.island(2).alarm([&] { seen.push_back(0); });
+    alarm->set(500);
+    silent->set(700);
+    alarm->set(5000);
+    silent->cancel();
+    context.run_to(4000, true);
+    CHECK(seen.empty());
+    alarm->set(4500);
+    context.run_to(~SimTime{0}, true);
+    CHECK(seen == std::vector<SimTime>{4500});
+    CHECK(context.now() == 4500);
+    CHECK_FALSE(context.pending());
+    CHECK(timeline.actions() == 1);
+  }
+}
+
 TEST_CASE("a lane sends in order, at its rate, and knows what has not left") {
   Lane lane(1000);  // 1 byte per ns
   CHECK(lane.send(10'000, 100) == 10'000);
