@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
-  install-provider install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
+  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -192,9 +192,9 @@ provider: setup ## Use | The provider of rdma-core, for the libibverbs of Debian
 # The modules are built for the running kernel, or that of the headers in KDIR, unless DKMS does that.
 PREFIX ?= /usr/local
 PARTS ?= library
-INSTALLABLE := library driver dkms provider
+INSTALLABLE := library driver dkms provider guest
 UNKNOWN_PARTS = $(filter-out $(INSTALLABLE),$(PARTS))
-install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## Use | To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider"; by default the library
+install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## Use | To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider guest"; by default the library
 
 install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
@@ -211,6 +211,13 @@ install-dkms: host
 
 install-provider: provider
 	@tools/install_provider.sh "$(DESTDIR)" $(PREFIX)
+
+# What exrnic-launch boots: QEMU is to be had by QEMU=, or in PATH with its vfio-user-pci.
+GUEST_FOLDER = $(DESTDIR)$(PREFIX)/share/exrnic/guest
+install-guest: guest
+	@install -d "$(GUEST_FOLDER)"
+	@$(ENV) install -m 644 -T "$$KERNEL" "$(GUEST_FOLDER)/kernel"
+	@install -m 644 build/guest/initramfs.cpio build/kmod/kmod/*.ko "$(GUEST_FOLDER)"
 
 install-unknown:
 	@echo "PARTS: there is no '$(UNKNOWN_PARTS)'; there are: $(INSTALLABLE)" >&2; exit 1

@@ -64,8 +64,10 @@ def _of_prefix():
     prefixes = [*_HERE.parents, *([pathlib.Path(in_path).resolve().parents[1]] if in_path else [])]
     for prefix in prefixes:
         if (prefix / "bin" / _SIM).is_file():
+            image = prefix / "share/exrnic/guest/initramfs.cpio"
             return _checked(Installation(prefix / "bin" / _SIM, _HERE / "launch", (prefix / "bin",),
-                                         prefix / "share/exrnic/profiles"))
+                                         prefix / "share/exrnic/profiles", image if image.is_file() else None,
+                                         (image, image.with_name("kernel"))))
     raise ExrnicError(f"there is no {_SIM} in PATH: \"make install\" puts it into PREFIX/bin, or name the build of a "
                       "clone in EXRNIC_BUILD")
 

@@ -44,6 +44,14 @@ class Installed(unittest.TestCase):
         packages, = self.directory.glob("prefix/lib/python3*/dist-packages")
         self.expect_an_experiment(packages)
 
+    def test_the_launcher_is_a_command(self):
+        said = run([self.directory / "prefix/bin/exrnic-launch", "--processes", "--sim-argument=--core",
+                    "--sim-argument=ref", "run", "exrnic-pingpong --node {node} --oob {oob} --sizes 8 --rounds 5"],
+                   self.directory)
+        self.assertIn("OK: all processes ended with status 0", said)
+        self.assertTrue((self.directory / "exrnic-run/run/sim.log").is_file())
+        self.assertIn("usage: exrnic-launch ", run([self.directory / "prefix/bin/exrnic-launch", "--help"], self.directory))
+
     def test_a_wheel_uses_the_programs_in_path(self):
         wheel, = self.directory.glob("wheel/*.whl")
         packages = self.directory / "unpacked"

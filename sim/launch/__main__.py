@@ -13,7 +13,8 @@ files into the guests, and out of them.
 
 With --guests N there are N of them, joined as --topology says; the two of --pair push.
 
-Exit status: 0 if all went well, 1 if not, 130 after Ctrl-C.
+Exit status: 0 if all went well; of "run", that of the first guest's or process' command that failed; else 1; 130 after
+Ctrl-C.
 """
 
 import argparse
@@ -36,11 +37,9 @@ import records
 import shell
 import sync_time
 
-_CLONE = pathlib.Path(__file__).resolve().parents[2]
-_BUILD = _CLONE / "build"
+_PLACES = found.places()
 _BOOT_SECONDS = {"free": 60, "sync": 300}
 _RUN_SECONDS = {"free": 120, "sync": 600}
-_PROGRAMS = (_BUILD / "host/libverbs-lite", _BUILD / "host/tools/exrnicctl")
 _IDLE_COMMAND = "true"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
 
@@ -55,12 +54,12 @@ def pair_of(text):
 
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(
-        prog="launch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog=os.environ.get("EXRNIC_LAUNCH_NAME", "launch"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("push", "run", "shell"))
     parser.add_argument("command", nargs="?", help="for run: what the guests do")
     parser.add_argument("--directory", type=pathlib.Path,
                         help="for logs, made anew; one with other files is refused (default: "
-                        "build/run/push or build/run/run)")
+                        f"{_PLACES.runs}/WHAT)")
     parser.add_argument("--guests", type=int, default=2)
     parser.add_argument("--processes", action="store_true",
                         help="for run: no guests; COMMAND is run for each of the --guests nodes, and VL_DEVICE names "
@@ -79,8 +78,8 @@ def parse_arguments(arguments):
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--gdb", action="store_true",
                         help="for shell: the guests' kernels wait for GDB, with a guestN.gdb that knows the modules")
-    parser.add_argument("--modules", type=pathlib.Path, default=_BUILD / "kmod/kmod", metavar="FOLDER",
-                        help="with --gdb: where the guests' modules are, with symbols (default: build/kmod/kmod)")
+    parser.add_argument("--modules", type=pathlib.Path, default=_PLACES.modules, metavar="FOLDER",
+                        help="with --gdb: where the guests' modules are, with symbols (default: %(default)s)")
     records.add_options(parser)
     extras.add_options(parser)
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
@@ -100,14 +99,13 @@ def parse_arguments(arguments):
     parser.add_argument("--time", choices=("free", "sync"), default=os.environ.get("TIME", "free"),
                         help="sync: guests and simulator have one time (default: TIME, or free)")
     parser.add_argument("--plugin", type=pathlib.Path,
-                        default=_BUILD / "host/sim/time_sync/libexrnic-time.so",
+                        default=_PLACES.plugin,
                         help="for QEMU, in synchronised time")
-    parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
-    parser.add_argument("--initramfs", type=pathlib.Path,
-                        default=_BUILD / "guest/initramfs.cpio")
+    parser.add_argument("--sim", type=pathlib.Path, default=_PLACES.sim)
+    parser.add_argument("--initramfs", type=pathlib.Path, default=_PLACES.initramfs)
     found.add_options(parser)
     options = parser.parse_args(arguments)
-    options.directory = options.directory or _BUILD / "run" / options.what
+    options.directory = options.directory or _PLACES.runs / options.what
     if (options.what == "run") != bool(options.command):
         parser.error("\"run\" takes a command, \"push\" and \"shell\" take none")
     check_shell(parser, options)
@@ -209,7 +207,7 @@ def launch_processes(options):
     directory = pathlib.Path(os.path.relpath(options.directory))
     bare.run(bare.Settings(
         directory=directory, sim=options.sim.resolve(), command=options.command, nodes=options.guests,
-        programs=tuple(folder.resolve() for folder in options.programs or _PROGRAMS),
+        programs=tuple(folder.resolve() for folder in options.programs or _PLACES.programs),
         sim_arguments=sim_arguments(options),
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time]), say_row)
     return f"OK: all processes ended with status 0 ({time.monotonic() - start:.1f} s; logs: {directory})"
@@ -249,7 +247,7 @@ def main():
     except LaunchError as error:
         sys.stdout.flush()
         print(error.report(), file=sys.stderr)
-        return 1
+        return error.status
     except processes.Stopped as stop:
         print(f"stopped by {stop}; no process is left behind", file=sys.stderr)
         return 128 + stop.signal_number

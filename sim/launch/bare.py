@@ -90,7 +90,7 @@ def await_programs(programs, simulator, seconds, log, logs):
             if status is not None:
                 raise LaunchError(f"exrnic-sim ended with status {status}", [log])
             raise LaunchError(f"the process at node {node} ended with status "
-                              f"{program.returncode}", logs)
+                              f"{program.returncode}", logs, max(1, program.returncode))
 
 
 def stop_simulator(simulator, log):

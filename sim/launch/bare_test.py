@@ -35,9 +35,9 @@ class Processes(unittest.TestCase):
         self.assertRegex((self.scratch / "run/process2.log").read_text(), r"unix:\S+ (127\.\d+\.\d+\.\d+:\d+,?){3}\n")
         self.assertEqual(fakes.survivors(self.scratch / "run"), [])
 
-    def test_the_first_that_fails_ends_all(self):
+    def test_the_first_that_fails_ends_all_with_its_status(self):
         run = self.launch("run", "echo $$ >> pids; [ {node} = 0 ] && exec sleep 600; echo oh; exit 4")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.returncode, 4)
         self.assertIn("the process at node 1 ended with status 4", run.stderr)
         self.assertIn("| oh", run.stderr)
         self.assertEqual(fakes.survivors(self.scratch / "run"), [])

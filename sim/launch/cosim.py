@@ -240,7 +240,7 @@ class CoSim:
                               "the guests' kernel", logs)
         if console.end_status:
             raise LaunchError(f"guest {node}: its command failed with status "
-                              f"{console.end_status}", logs)
+                              f"{console.end_status}", logs, console.end_status)
         if console.end_status is None and qemu_status is not None:
             raise LaunchError(f"guest {node}: QEMU {_how_it_ended(qemu_status)} before the guest "
                               "had finished", logs)

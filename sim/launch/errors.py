@@ -7,10 +7,11 @@ _LAST_LINES = 15
 
 
 class LaunchError(Exception):
-    """What went wrong, as one line, and the log files that tell why."""
+    """What went wrong, as one line, and the log files that tell why. `status`: with which the launch ends."""
 
-    def __init__(self, message, logs=()):
+    def __init__(self, message, logs=(), status=1):
         super().__init__(message)
+        self.status = status
         self.logs = list(logs)
 
     def report(self):

@@ -53,7 +53,7 @@ class Files(unittest.TestCase):
     def test_a_command_that_fails_leaves_its_files_and_what_is_not_there_is_named(self):
         done = launch("--guests", "1", "--put", self.program, "--take", "/data/all", "--take", "/data/none",
                       "run", "mkdir -p /data/tree/x; echo rest > /data/tree/x/bytes; own-program 3")
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 3)
         self.assertIn("guest 0: its command failed with status 3", done.stderr)
         self.assertEqual((_DIRECTORY / "guest0/data/all").read_text(), "rest\n")
         done = launch("--guests", "1", "--take", "/data/none", "run", "true")
