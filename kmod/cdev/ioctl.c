@@ -297,7 +297,7 @@ static int exrnic_get_pbl_locked(struct exrnic_ucontext *uctx, struct exrnic_get
 {
 	const struct exrnic_umr *mr;
 
-	if (uctx->dead)
+	if (READ_ONCE(uctx->dead))
 		return -ENODEV;
 	mr = exrnic_umr_find(uctx, get->stag);
 	if (!mr)
@@ -497,7 +497,7 @@ static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_io
 		return ioctl->run_unlocked(uctx, arg);
 	if (mutex_lock_killable(&uctx->lock))
 		return -EINTR;
-	err = uctx->dead ? -ENODEV : ioctl->run(uctx, arg);
+	err = READ_ONCE(uctx->dead) ? -ENODEV : ioctl->run(uctx, arg);
 	mutex_unlock(&uctx->lock);
 	return err;
 }

@@ -163,6 +163,7 @@ int exrnic_uqp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *att
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	INIT_LIST_HEAD(&qp->groups);
+	qp->qp.user = uctx->user;
 	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
 	qp->service = attr->service;
 	qp->max_reads_out = attr->max_reads_out;
@@ -388,26 +389,32 @@ int exrnic_uqp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr
 	return exrnic_device_error(uctx->edev);
 }
 
-/* All of them come to rest together. */
-static void exrnic_uqp_stop_all(struct exrnic_ucontext *uctx)
+void exrnic_uqp_begin_stop_all(struct exrnic_ucontext *uctx)
 {
-	unsigned long deadline, i;
 	struct exrnic_uqp *qp;
+	unsigned long i;
 
 	xa_for_each(&uctx->qps, i, qp)
 		exrnic_qp_begin_stop(uctx->edev, &qp->qp);
-	deadline = exrnic_qp_stop_deadline();
+}
+
+static void exrnic_uqp_await_stop_all(struct exrnic_ucontext *uctx, unsigned long deadline)
+{
+	struct exrnic_uqp *qp;
+	unsigned long i;
+
 	xa_for_each(&uctx->qps, i, qp)
 		exrnic_qp_await_stop(uctx->edev, &qp->qp, deadline);
 }
 
-void exrnic_uqp_release_all(struct exrnic_ucontext *uctx)
+void exrnic_uqp_release_all(struct exrnic_ucontext *uctx, unsigned long deadline)
 {
 	struct exrnic_destroy unused;
 	struct exrnic_uqp *qp;
 	unsigned long i;
 
-	exrnic_uqp_stop_all(uctx);
+	exrnic_uqp_begin_stop_all(uctx);
+	exrnic_uqp_await_stop_all(uctx, deadline);
 	xa_for_each(&uctx->qps, i, qp)
 		exrnic_uqp_release(uctx, qp, &unused);
 	xa_destroy(&uctx->qps);

@@ -100,28 +100,18 @@ err_events:
 }
 
 /* Users before what they use: windows hold queue pairs, these hold queues, and all hold domains. */
-static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
+static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx, unsigned long deadline)
 {
 	mutex_lock(&uctx->lock);
 	exrnic_umsg_channel_release(uctx);
 	exrnic_uwindow_release_all(uctx);
-	exrnic_uqp_release_all(uctx);
+	exrnic_uqp_release_all(uctx, deadline);
 	exrnic_usrq_release_all(uctx);
 	exrnic_umw_release_all(uctx);
 	exrnic_umr_release_all(uctx);
 	exrnic_ucq_release_all(uctx);
 	exrnic_upd_release_all(uctx);
-	uctx->dead = true;
 	mutex_unlock(&uctx->lock);
-}
-
-static void exrnic_ucontext_disassociate(struct exrnic_ucontext *uctx)
-{
-	lockdep_assert_held(&uctx->chardev->lock);
-	uctx->disassociate(uctx);
-	exrnic_ucontext_release_objects(uctx);
-	exrnic_event_raise(&uctx->fatal);
-	exrnic_event_queue_end(uctx->events);
 }
 
 /*
@@ -132,7 +122,7 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 {
 	struct exrnic_chardev *chardev = uctx->chardev;
 
-	exrnic_ucontext_release_objects(uctx);
+	exrnic_ucontext_release_objects(uctx, exrnic_qp_stop_deadline(uctx->user));
 	mutex_lock(&chardev->lock);
 	list_del(&uctx->entry);
 	mutex_unlock(&chardev->lock);
@@ -181,19 +171,47 @@ static void exrnic_ucontexts_begin(struct exrnic_client *client)
 			dev_name(&chardev->dev), err);
 }
 
+/* Queue pairs of all contexts begin to come to rest. What a command of a process waits for it begins no more. */
+static void exrnic_ucontexts_begin_stop(struct exrnic_chardev *chardev)
+{
+	struct exrnic_ucontext *uctx;
+
+	lockdep_assert_held(&chardev->lock);
+	list_for_each_entry(uctx, &chardev->ucontexts, entry)
+		WRITE_ONCE(uctx->dead, true);
+	list_for_each_entry(uctx, &chardev->ucontexts, entry) {
+		uctx->disassociate(uctx);
+		mutex_lock(&uctx->lock);
+		exrnic_uqp_begin_stop_all(uctx);
+		mutex_unlock(&uctx->lock);
+	}
+}
+
+static void exrnic_ucontexts_release(struct exrnic_chardev *chardev)
+{
+	const unsigned long deadline = exrnic_qp_stop_deadline(NULL);
+	struct exrnic_ucontext *uctx;
+
+	lockdep_assert_held(&chardev->lock);
+	list_for_each_entry(uctx, &chardev->ucontexts, entry) {
+		exrnic_ucontext_release_objects(uctx, deadline);
+		exrnic_event_raise(&uctx->fatal);
+		exrnic_event_queue_end(uctx->events);
+	}
+}
+
 /*
  * Takes all objects from all contexts. The contexts live on, empty and dead, until their files are closed.
  */
 static void exrnic_ucontexts_end(struct exrnic_client *client)
 {
 	struct exrnic_chardev *chardev = exrnic_chardev_of(client);
-	struct exrnic_ucontext *uctx;
 
 	exrnic_ucontexts_gone(chardev);
 	mutex_lock(&chardev->lock);
 	chardev->alive = false;
-	list_for_each_entry(uctx, &chardev->ucontexts, entry)
-		exrnic_ucontext_disassociate(uctx);
+	exrnic_ucontexts_begin_stop(chardev);
+	exrnic_ucontexts_release(chardev);
 	mutex_unlock(&chardev->lock);
 }
 

@@ -60,7 +60,7 @@ struct exrnic_ucontext {
 	struct exrnic_user *user;	/* who has opened it */
 	struct rdma_cgroup *cgroup;
 	u64 pinned;		/* pages */
-	bool dead;		/* the device was removed; there are no objects */
+	bool dead;		/* the device goes, or has gone: objects end, and none is made; set without the lock */
 	struct xarray pds;
 	struct xarray cqs;
 	struct xarray srqs;
@@ -189,7 +189,9 @@ int exrnic_uqp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_gr
 int exrnic_uqp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
 int exrnic_uqp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
 struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn);
-void exrnic_uqp_release_all(struct exrnic_ucontext *uctx);
+/* Those of several contexts come to rest together if all begin. deadline: see exrnic_qp_stop_deadline(). */
+void exrnic_uqp_begin_stop_all(struct exrnic_ucontext *uctx);
+void exrnic_uqp_release_all(struct exrnic_ucontext *uctx, unsigned long deadline);
 
 /* attr->offset is the caller's business. */
 int exrnic_uwindow_create(struct exrnic_ucontext *uctx, struct exrnic_create_window *attr);

@@ -96,7 +96,7 @@ static int exrnic_umem_pin_unlocked(struct exrnic_ucontext *uctx, struct exrnic_
 	mutex_unlock(&uctx->lock);
 	err = exrnic_umem_pin_pages(umem, pages);
 	mutex_lock(&uctx->lock);
-	if (err || !uctx->dead)
+	if (err || !READ_ONCE(uctx->dead))
 		return err;
 	unpin_user_pages(pages, umem->pages);
 	return -ENODEV;

@@ -232,6 +232,15 @@ void exrnic_numbers_fini(struct exrnic_device *edev);
 /* Reserves the lowest that is free, below limit; -ENOSPC. */
 int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);
 
+/* ---- Users: exrnic_core.h; and how long others wait for what they end */
+
+/*
+ * In jiffies: most; or nothing, if less than that ago a user has used it up, so that nobody holds others up once for each
+ * object. Users of the kernel (NULL) have it each time.
+ */
+unsigned long exrnic_user_patience(const struct exrnic_user *user, unsigned long most);
+void exrnic_user_used_up(struct exrnic_user *user, unsigned long most);
+
 /* ---- Page lists: which bus addresses the kernel may map for the device, so that exrnic_pbl_build_bus() has them all */
 
 u64 exrnic_pbl_bus_mask(struct device *dev);

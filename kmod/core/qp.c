@@ -3,7 +3,7 @@
  * A queue pair is stopped before it ends, or forgets: to ERROR, until nothing of it is under way. Then
  * a peer whose PULL it answers has heard of the end, and the receive that a message had taken has
  * completed. A core with much to do needs a while for that, all its queue pairs together: one time
- * limit is for all that end at once. One that fails is dealt with by the next command.
+ * limit is for all that end at once, and for all of one user, by whichever files. One that fails is dealt with by the next command.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -12,7 +12,7 @@
 #include "mbox.h"
 
 /* What the end of a queue pair waits for takes microseconds, unless the core has much to flush. */
-#define EXRNIC_QP_STOP_MS	5000
+#define EXRNIC_QP_STOP_LIMIT	msecs_to_jiffies(5000)
 #define EXRNIC_QP_STOP_POLL_US	50
 
 static int exrnic_qp_create_on_device(struct exrnic_device *edev, const struct exrnic_qp *qp,
@@ -91,42 +91,44 @@ void exrnic_qp_begin_stop(struct exrnic_device *edev, struct exrnic_qp *qp)
 		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
 	};
 
+	if (qp->stopped)
+		return;
 	WRITE_ONCE(qp->stopped, true);
 	if (exrnic_mbox_modify_qp(edev, &in))
 		WRITE_ONCE(qp->stopped, false);
 }
 EXRNIC_EXPORT(exrnic_qp_begin_stop);
 
-unsigned long exrnic_qp_stop_deadline(void)
+unsigned long exrnic_qp_stop_deadline(const struct exrnic_user *user)
 {
-	return jiffies + msecs_to_jiffies(EXRNIC_QP_STOP_MS);
+	return jiffies + exrnic_user_patience(user, EXRNIC_QP_STOP_LIMIT);
 }
 EXRNIC_EXPORT(exrnic_qp_stop_deadline);
 
-bool exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline)
+void exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline)
 {
 	bool late = false;
 
 	if (!qp->stopped)
-		return true;
+		return;
 	while (exrnic_qp_is_under_way(edev, qp)) {
 		if (late) {
 			dev_warn_ratelimited(&edev->pdev->dev,
 					     "queue pair %u: work is still under way, and waited for no longer; its peer may not hear of the end\n",
 					     qp->qpn);
-			return false;
+			exrnic_user_used_up(qp->user, EXRNIC_QP_STOP_LIMIT);
+			return;
 		}
 		usleep_range(EXRNIC_QP_STOP_POLL_US, 2 * EXRNIC_QP_STOP_POLL_US);
 		late = time_after(jiffies, deadline);
 	}
-	return true;
 }
 EXRNIC_EXPORT(exrnic_qp_await_stop);
 
 static void exrnic_qp_stop(struct exrnic_device *edev, struct exrnic_qp *qp)
 {
 	exrnic_qp_begin_stop(edev, qp);
-	exrnic_qp_await_stop(edev, qp, exrnic_qp_stop_deadline());
+	exrnic_qp_await_stop(edev, qp, exrnic_qp_stop_deadline(qp->user));
 }
 
 int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,

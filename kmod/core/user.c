@@ -5,6 +5,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
@@ -21,6 +22,7 @@ struct exrnic_user {
 	kuid_t uid;
 	u32 refs;		/* one for each that is held, too */
 	u32 held[EXRNIC_KINDS];
+	unsigned long hurried_until;	/* in jiffies: see exrnic_user_patience() */
 };
 
 static u32 exrnic_user_limit(const struct exrnic_device *edev, enum exrnic_kind kind)
@@ -57,6 +59,7 @@ static struct exrnic_user *exrnic_user_find(struct exrnic_device *edev, kuid_t u
 		return NULL;
 	user->edev = edev;
 	user->uid = uid;
+	user->hurried_until = jiffies;
 	list_add_tail(&user->entry, &edev->users);
 	return user;
 }
@@ -121,3 +124,14 @@ void exrnic_user_give_back(struct exrnic_user *user, enum exrnic_kind kind, u32 
 	mutex_unlock(&edev->users_lock);
 }
 EXRNIC_EXPORT(exrnic_user_give_back);
+
+unsigned long exrnic_user_patience(const struct exrnic_user *user, unsigned long most)
+{
+	return user && time_before(jiffies, READ_ONCE(user->hurried_until)) ? 0 : most;
+}
+
+void exrnic_user_used_up(struct exrnic_user *user, unsigned long most)
+{
+	if (user && exrnic_user_patience(user, most))
+		WRITE_ONCE(user->hurried_until, jiffies + most);
+}

@@ -152,11 +152,3 @@ u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata)
 
 	return uctx ? uctx->page : exrnic_ib_device(ibdev)->page;
 }
-
-unsigned long *exrnic_ib_waits_from(struct ib_udata *udata)
-{
-	struct exrnic_ib_ucontext *uctx =
-		rdma_udata_to_drv_context(udata, struct exrnic_ib_ucontext, ibuc);
-
-	return uctx ? &uctx->waits_from : NULL;
-}

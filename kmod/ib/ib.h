@@ -40,6 +40,8 @@ struct exrnic_ib_device {
 	struct mutex qps_lock;		/* who makes or ends one of these: its number is not another one's before it is out */
 	struct list_head cqs;		/* those of kernel users */
 	struct mutex cqs_lock;
+	unsigned long ends_at;		/* in jiffies: see exrnic_ib_stop_deadline() */
+	bool ends;			/* it is unregistered */
 	struct work_struct flush;	/* tells kernel users of what will not be done: see flush.c */
 	/* From which kernel users ring doorbells. */
 	u32 page;
@@ -50,7 +52,6 @@ struct exrnic_ib_device {
 struct exrnic_ib_ucontext {
 	struct ib_ucontext ibuc;
 	struct exrnic_user *user;
-	unsigned long waits_from;	/* jiffies; 0, or until then its queue pairs have no time any more to come to rest */
 	u32 page;
 	struct rdma_user_mmap_entry mmap_entry;
 };
@@ -116,7 +117,6 @@ struct exrnic_ib_qp {
 	struct ib_qp ibqp;
 	struct exrnic_user *user;
 	u32 read_places;			/* each way */
-	unsigned long *waits_from;		/* its process's; NULL: a kernel user's, which has all the time */
 	struct exrnic_qp qp;
 	enum exrnic_service service;
 	struct exrnic_ib_queue sq;
@@ -228,7 +228,6 @@ struct exrnic_user *exrnic_ib_user_of(struct ib_udata *udata);
 /* So many more of a kind, which kernel users have without limit. -ENOMEM: more than one user may have. */
 int exrnic_ib_charge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
 void exrnic_ib_uncharge(struct exrnic_user *user, enum exrnic_kind kind, u32 count);
-unsigned long *exrnic_ib_waits_from(struct ib_udata *udata);
 /* From which the queues of an object are rung: its process's, or that of kernel users. */
 u32 exrnic_ib_page_of(struct ib_device *ibdev, struct ib_udata *udata);
 

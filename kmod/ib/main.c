@@ -182,6 +182,8 @@ static void exrnic_ib_end(struct exrnic_client *client)
 
 	if (!dev)
 		return;
+	dev->ends_at = exrnic_qp_stop_deadline(NULL);
+	smp_store_release(&dev->ends, true);
 	/* It can be cut off while kernel users end what they have. */
 	ib_unregister_device(&dev->ibdev);
 	exrnic_device_unwatch(dev->edev);

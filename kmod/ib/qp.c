@@ -354,7 +354,7 @@ int exrnic_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct
 	qp->qp.last_wqe = exrnic_ib_qp_emptied;
 	qp->qp.drained = exrnic_ib_qp_drained;
 	qp->user = exrnic_ib_user_of(udata);
-	qp->waits_from = exrnic_ib_waits_from(udata);
+	qp->qp.user = qp->user;
 	err = exrnic_ib_charge_qp(qp);
 	if (err)
 		return err;
@@ -403,18 +403,22 @@ static void exrnic_ib_qp_forget(struct exrnic_ib_qp *qp)
 }
 
 /*
- * The RDMA core ends all of a process one by one. The first that does not come to rest has all the time; those that end
- * within as long again have none.
+ * The RDMA core ends all of a process one by one, and with the device those of all processes: these have the time together that one user
+ * has.
  */
+static unsigned long exrnic_ib_stop_deadline(const struct exrnic_ib_qp *qp)
+{
+	const struct exrnic_ib_device *dev = exrnic_ib_device(qp->ibqp.device);
+
+	return qp->user && smp_load_acquire(&dev->ends) ? dev->ends_at : exrnic_qp_stop_deadline(qp->user);
+}
+
 static void exrnic_ib_qp_stop(struct exrnic_ib_qp *qp)
 {
 	struct exrnic_device *edev = exrnic_ib_edev(qp->ibqp.device);
-	const unsigned long all = exrnic_qp_stop_deadline();
-	const bool waited = qp->waits_from && time_before(jiffies, READ_ONCE(*qp->waits_from));
 
 	exrnic_qp_begin_stop(edev, &qp->qp);
-	if (!exrnic_qp_await_stop(edev, &qp->qp, waited ? jiffies : all) && !waited && qp->waits_from)
-		WRITE_ONCE(*qp->waits_from, exrnic_qp_stop_deadline());
+	exrnic_qp_await_stop(edev, &qp->qp, exrnic_ib_stop_deadline(qp));
 }
 
 int exrnic_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)

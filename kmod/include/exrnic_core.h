@@ -420,12 +420,14 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
  * @last_wqe:	by its owner, or NULL: in ERROR, it holds no receive of a shared receive queue any more. A thread's context;
  *		not once its end has begun
  * @drained:	by its owner, or NULL: in SQD, all of its work that had begun has ended. Likewise
+ * @user:	by its owner, or NULL, the kernel: who has it, and stays as long
  * @qpn:	its number
  */
 struct exrnic_qp {
 	void (*failed)(struct exrnic_qp *qp, u32 cause);
 	void (*last_wqe)(struct exrnic_qp *qp);
 	void (*drained)(struct exrnic_qp *qp);
+	struct exrnic_user *user;
 	u32 qpn;
 	/* private: the core's */
 	bool stopped;
@@ -514,7 +516,7 @@ int exrnic_qp_detach_group(struct exrnic_device *edev, struct exrnic_qp *qp, u32
 /**
  * exrnic_qp_begin_stop() - to ERROR
  * @edev:	the device
- * @qp:		the queue pair, which exrnic_qp_destroy() stops if nobody has
+ * @qp:		the queue pair, which exrnic_qp_destroy() stops if nobody has. Once is enough
  *
  * Who ends many lets all begin, so that they come to rest together.
  */
@@ -526,12 +528,15 @@ void exrnic_qp_begin_stop(struct exrnic_device *edev, struct exrnic_qp *qp);
  * @qp:		the queue pair
  * @deadline:	in jiffies; see exrnic_qp_stop_deadline(). If it passes, the log says so
  *
- * False: it has passed. Who ends many, one after the other, does well to wait for the next ones no longer than until now.
  * Behind that a peer whose PULL it answers has heard of the end, and a receive that a message had
  * taken has completed.
  */
-bool exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline);
-unsigned long exrnic_qp_stop_deadline(void);
+void exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline);
+/*
+ * For all that end from now on, together: in five seconds, or now, if one of this user has used them up within the last five. NULL:
+ * in five seconds.
+ */
+unsigned long exrnic_qp_stop_deadline(const struct exrnic_user *user);
 
 void exrnic_qp_destroy(struct exrnic_device *edev, struct exrnic_qp *qp);
 
