@@ -20,7 +20,7 @@ MODULE_PARM_DESC(join, "Links of the RNICs, as in their attribute \"join\": [PCI
 
 struct exrnic_ntb {
 	struct exrnic_device *edev;
-	struct mutex lock;
+	struct mutex lock;	/* who has it may wait for clients, and for the device: a signal ends others' waiting for it */
 	struct exrnic_ntb_link *link;	/* NULL: none */
 };
 
@@ -115,7 +115,8 @@ static ssize_t join_show(struct device *dev, struct device_attribute *attr, char
 	const struct exrnic_ntb_settings *settings;
 	ssize_t length = 0;
 
-	mutex_lock(&entb->lock);
+	if (mutex_lock_interruptible(&entb->lock))
+		return -ERESTARTSYS;
 	if (entb->link) {
 		settings = &entb->link->settings;
 		length = sysfs_emit(buffer, "%u:%u:%u:%u:%llu\n", settings->link, settings->peer_node,
@@ -130,7 +131,8 @@ static ssize_t join_store(struct device *dev, struct device_attribute *attr, con
 	struct exrnic_ntb *entb = dev_get_drvdata(dev);
 	int err;
 
-	mutex_lock(&entb->lock);
+	if (mutex_lock_interruptible(&entb->lock))
+		return -ERESTARTSYS;
 	err = exrnic_ntb_join(entb, text);
 	mutex_unlock(&entb->lock);
 	return err ? err : count;
@@ -141,7 +143,8 @@ static ssize_t part_store(struct device *dev, struct device_attribute *attr, con
 {
 	struct exrnic_ntb *entb = dev_get_drvdata(dev);
 
-	mutex_lock(&entb->lock);
+	if (mutex_lock_interruptible(&entb->lock))
+		return -ERESTARTSYS;
 	exrnic_ntb_part(entb);
 	mutex_unlock(&entb->lock);
 	return count;
@@ -153,7 +156,8 @@ static ssize_t link_up_show(struct device *dev, struct device_attribute *attr, c
 	struct exrnic_ntb *entb = dev_get_drvdata(dev);
 	bool up;
 
-	mutex_lock(&entb->lock);
+	if (mutex_lock_interruptible(&entb->lock))
+		return -ERESTARTSYS;
 	up = entb->link && READ_ONCE(entb->link->up);
 	mutex_unlock(&entb->lock);
 	return sysfs_emit(buffer, "%d\n", up);

@@ -252,11 +252,25 @@ int exrnic_ntb_qps_connect(struct exrnic_ntb_link *link, const struct exrnic_ntb
 	return err ? err : exrnic_ntb_pair_connect(link, &link->queues.copies, peer->copies_qpn);
 }
 
+/* Together: the link's lock is held, and clients wait for it. */
+static void exrnic_ntb_qps_stop(struct exrnic_ntb_link *link)
+{
+	struct exrnic_ntb_queues *queues = &link->queues;
+	unsigned long deadline;
+
+	exrnic_qp_begin_stop(link->edev, &queues->copies.qp);
+	exrnic_qp_begin_stop(link->edev, &queues->windows.qp);
+	deadline = exrnic_qp_stop_deadline(NULL);
+	exrnic_qp_await_stop(link->edev, &queues->copies.qp, deadline);
+	exrnic_qp_await_stop(link->edev, &queues->windows.qp, deadline);
+}
+
 void exrnic_ntb_qps_destroy(struct exrnic_ntb_link *link)
 {
 	if (!link->queues.has_qps)
 		return;
 	link->queues.has_qps = false;
+	exrnic_ntb_qps_stop(link);
 	exrnic_ntb_pair_destroy(link, &link->queues.copies);
 	exrnic_ntb_pair_destroy(link, &link->queues.windows);
 }
