@@ -258,6 +258,11 @@ struct exrnic_ntb_link *exrnic_ntb_link_create(struct exrnic_device *edev, const
 
 	if (err)
 		return ERR_PTR(err);
+	if (settings->peer_node == identity.node) {
+		dev_err(exrnic_device_dma(edev), "join: the peer, node %u, is this node: a link has two ends\n",
+			settings->peer_node);
+		return ERR_PTR(-EINVAL);
+	}
 	link = exrnic_ntb_link_alloc(edev, settings, identity.node);
 	if (!link)
 		return ERR_PTR(-ENOMEM);

@@ -69,6 +69,11 @@ window_shows() {
 ones() { tr '\0' '\377' </dev/zero | head -c $bytes; }
 
 insmod /ntb/ntb.ko
+# Nobody is a peer of its own, and the log says why
+insmod /ntb/exrnic_ntb.ko
+echo "0:$node:1" >"$(echo /sys/bus/auxiliary/devices/exrnic.ntb.*/join)" && fail "a node is joined to itself"
+dmesg | grep -q "join: the peer, node $node, is this node" || fail "nothing says why a node is not joined to itself"
+rmmod exrnic_ntb
 meet
 load
 up
