@@ -45,7 +45,7 @@ static int exrnic_ib_group_add(struct exrnic_ib_qp *qp, u32 group)
 		of->gids++;
 		return 0;
 	}
-	of = kzalloc(sizeof(*of), GFP_KERNEL);
+	of = kzalloc(sizeof(*of), GFP_KERNEL_ACCOUNT);
 	if (!of)
 		return -ENOMEM;
 	err = exrnic_ib_charge(qp->user, EXRNIC_KIND_ATTACHMENT, 1);

@@ -30,7 +30,7 @@ int exrnic_ib_access(int access, u32 *rights)
 
 static struct exrnic_ib_mr *exrnic_ib_mr_alloc(struct ib_pd *ibpd)
 {
-	struct exrnic_ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct exrnic_ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
