@@ -43,7 +43,7 @@
 	DO(rx_malformed)	/* too short or too long, or a part that no frame has */ \
 	DO(rx_incomplete)	/* a part of it is missing */ \
 	DO(rx_no_memory) \
-	DO(rx_errors)		/* the receive has failed */ \
+	DO(rx_errors)		/* the receive has failed, and not only because the queue pair had */ \
 	DO(tx_packets) \
 	DO(tx_bytes) \
 	DO(tx_datagrams) \
@@ -146,6 +146,9 @@ int exrnic_eth_queues_create(struct exrnic_eth *eth);
 /* Nobody polls, and nobody sends. */
 void exrnic_eth_queues_destroy(struct exrnic_eth *eth);
 
+/* The queue pair has failed: all begins anew, by a thread that has RTNL. Any context. */
+void exrnic_eth_break(struct exrnic_eth *eth);
+
 /* ---- Groups */
 
 /* Of a frame to that multicast address. */
@@ -164,7 +167,7 @@ void exrnic_eth_tx_drop(struct exrnic_eth *eth);
 
 /* ---- Receiving */
 
-/* Posts all receives that there is room for. */
+/* Posts all receives that there is room for, to a queue pair that takes them. */
 void exrnic_eth_rx_fill(struct exrnic_eth *eth);
 void exrnic_eth_rx_completed(struct exrnic_eth *eth, const struct exrnic_cqe *cqe);
 /* Forgets frames that are not whole. */

@@ -157,10 +157,7 @@ static void exrnic_eth_set_rx_mode(struct net_device *netdev)
 
 static void exrnic_eth_tx_timeout(struct net_device *netdev, unsigned int queue)
 {
-	struct exrnic_eth *eth = netdev_priv(netdev);
-
-	WRITE_ONCE(eth->broken, true);
-	schedule_work(&eth->work);
+	exrnic_eth_break(netdev_priv(netdev));
 }
 
 static void exrnic_eth_get_stats64(struct net_device *netdev, struct rtnl_link_stats64 *stats)

@@ -58,8 +58,7 @@ static bool exrnic_eth_completion(struct exrnic_cq *cq)
 	return true;
 }
 
-/* All begins anew, by a thread that has RTNL. */
-static void exrnic_eth_break(struct exrnic_eth *eth)
+void exrnic_eth_break(struct exrnic_eth *eth)
 {
 	WRITE_ONCE(eth->broken, true);
 	schedule_work(&eth->work);

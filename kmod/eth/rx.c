@@ -203,6 +203,8 @@ void exrnic_eth_rx_fill(struct exrnic_eth *eth)
 	bool posted = false;
 	u32 slot;
 
+	if (READ_ONCE(eth->broken))
+		return;
 	while (exrnic_work_queue_has_room(&queues->rq, 1)) {
 		slot = exrnic_ring_slot(&queues->rq.ring, exrnic_ring_posted(&queues->rq.ring));
 		request.head = (struct exrnic_wqe){
@@ -221,6 +223,15 @@ void exrnic_eth_rx_fill(struct exrnic_eth *eth)
 		exrnic_ring_announce(&queues->rq.ring, &queues->user_page, EXRNIC_ETHERNET_QPN);
 }
 
+/* It was the first, and ends the queue pair; or is one that it held then, or that was posted before this was known. */
+static void exrnic_eth_rx_failed(struct exrnic_eth *eth, u8 status)
+{
+	if (status != EXRNIC_CQE_STATUS_WR_FLUSH_ERR)
+		eth->counters.rx_errors++;
+	if (!READ_ONCE(eth->broken))
+		exrnic_eth_break(eth);
+}
+
 void exrnic_eth_rx_completed(struct exrnic_eth *eth, const struct exrnic_cqe *cqe)
 {
 	struct exrnic_eth_counters *counters = &eth->counters;
@@ -230,7 +241,7 @@ void exrnic_eth_rx_completed(struct exrnic_eth *eth, const struct exrnic_cqe *cq
 	if (!exrnic_work_queue_complete(&eth->queues.rq, le16_to_cpu(cqe->wqe_index), &wr_id))
 		return;
 	if (cqe->status != EXRNIC_CQE_STATUS_SUCCESS) {
-		counters->rx_errors++;
+		exrnic_eth_rx_failed(eth, cqe->status);
 		return;
 	}
 	counters->rx_datagrams++;
