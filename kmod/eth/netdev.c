@@ -84,9 +84,12 @@ static int exrnic_eth_start(struct exrnic_eth *eth)
 	}
 	eth->started = true;
 	exrnic_device_watch(eth->edev);
-	napi_enable(&eth->napi);
 	exrnic_eth_rx_fill(eth);
-	exrnic_cq_report(&eth->queues.completions, &eth->queues.user_page, EXRNIC_DOORBELL_CQ_ARM);
+	napi_enable(&eth->napi);
+	/* It arms the queue; nobody else touches that. */
+	local_bh_disable();
+	napi_schedule(&eth->napi);
+	local_bh_enable();
 	netif_start_queue(eth->netdev);
 	exrnic_eth_update_carrier(eth);
 	return 0;
