@@ -11,7 +11,7 @@
 
 /*
  * Receives are what the budget counts. Of sends it takes as many as the queue holds, and then a turn is over, as there may
- * always be more. Returns the budget if there may be more.
+ * always be more; without a budget, as of netpoll, those in front of the first receive. Returns the budget if there may be more.
  */
 static int exrnic_eth_take(struct exrnic_eth *eth, int budget)
 {
@@ -19,12 +19,12 @@ static int exrnic_eth_take(struct exrnic_eth *eth, int budget)
 	int received = 0, left = budget + BIT(EXRNIC_ETH_TX_LOG);
 	const struct exrnic_cqe *cqe;
 
-	while (received < budget) {
-		if (!left--)
-			return budget;
+	while (left--) {
 		cqe = exrnic_cq_at(completions, completions->consumer);
 		if (!cqe)
-			break;
+			return received;
+		if (cqe->opcode == EXRNIC_WQE_OPCODE_RECV && received == budget)
+			return budget;
 		if (cqe->opcode == EXRNIC_WQE_OPCODE_RECV) {
 			exrnic_eth_rx_completed(eth, cqe);
 			received++;
@@ -35,7 +35,7 @@ static int exrnic_eth_take(struct exrnic_eth *eth, int budget)
 		exrnic_cq_report_if_due(completions, &eth->queues.user_page,
 					completions->num_entries);
 	}
-	return received;
+	return budget;
 }
 
 static int exrnic_eth_poll(struct napi_struct *napi, int budget)
