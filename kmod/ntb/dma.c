@@ -39,7 +39,8 @@ struct exrnic_ntb_dma {
 	struct exrnic_ntb_link *link;
 	struct completion released;
 	struct exrnic_ntb_channel channels[EXRNIC_NTB_CHANNELS];
-	struct exrnic_pbl pbl;	/* all memory, by bus addresses */
+	struct exrnic_pbl pbl;	/* all memory that there was when this life of the device began, by bus addresses */
+	u64 bytes;		/* of it, from address 0 on */
 	struct exrnic_mr mr;
 
 	spinlock_t lock;	/* of all that follows */
@@ -222,13 +223,21 @@ static bool exrnic_ntb_dma_find(struct exrnic_ntb_dma *dma, struct exrnic_ntb_co
 	return false;
 }
 
+/* Not memory that was added later: the queue pair would fail of it, and the link go down. */
+static bool exrnic_ntb_dma_reaches(const struct exrnic_ntb_dma *dma, dma_addr_t from, size_t length)
+{
+	const u64 bytes = READ_ONCE(dma->bytes);
+
+	return from < bytes && length <= bytes - from;
+}
+
 static struct dma_async_tx_descriptor *exrnic_ntb_dma_prepare(struct dma_chan *chan, dma_addr_t to, dma_addr_t from,
 							      size_t length, unsigned long flags)
 {
 	struct exrnic_ntb_dma *dma = exrnic_ntb_dma_of(chan);
 	struct exrnic_ntb_copy *copy;
 
-	if (!length || length > EXRNIC_NTB_COPY_MAX || !READ_ONCE(dma->open))
+	if (!length || length > EXRNIC_NTB_COPY_MAX || !READ_ONCE(dma->open) || !exrnic_ntb_dma_reaches(dma, from, length))
 		return NULL;
 	copy = kzalloc(sizeof(*copy), GFP_NOWAIT);
 	if (!copy)
@@ -371,6 +380,8 @@ int exrnic_ntb_dma_begin(struct exrnic_ntb_link *link)
 	err = exrnic_mr_create(link->edev, &dma->mr, &attr);
 	if (err)
 		exrnic_pbl_free(link->edev, &dma->pbl);
+	else
+		WRITE_ONCE(dma->bytes, attr.length);
 	return err;
 }
 
