@@ -3,7 +3,7 @@
  * Copies from memory of this node into windows, by the device: channels of the kernel's DMA engine, on a queue pair of the link. What
  * is asked for is a PUSH of bus addresses into the memory that the window shows; so it needs no store of a processor.
  *
- * Copies of all channels end in the order in which they were issued. Other copies than into a window of this link are refused: who asks
+ * Copies of all channels end in the order in which they were issued, those that fail or are terminated, too: cookies say how far all is. Other copies than into a window of this link are refused: who asks
  * has them done by a processor.
  */
 #include <linux/dmaengine.h>
@@ -25,7 +25,7 @@ struct exrnic_ntb_copy {
 	u32 length;
 	u32 window;
 	u64 offset;
-	bool silent;		/* its channel was terminated */
+	bool silent;		/* its channel was terminated: nobody is told, and what the device does not have is not done */
 	bool failed;
 };
 
@@ -71,7 +71,7 @@ static void exrnic_ntb_copy_end(struct exrnic_ntb_dma *dma, struct exrnic_ntb_co
 	list_move_tail(&copy->entry, &dma->ended);
 }
 
-static bool exrnic_ntb_copy_put(struct exrnic_ntb_dma *dma, struct exrnic_ntb_copy *copy)
+static void exrnic_ntb_copy_put(struct exrnic_ntb_dma *dma, struct exrnic_ntb_copy *copy)
 {
 	const struct exrnic_ntb_place *place = &dma->places[copy->window];
 	const struct exrnic_work work = {
@@ -89,14 +89,18 @@ static bool exrnic_ntb_copy_put(struct exrnic_ntb_dma *dma, struct exrnic_ntb_co
 		},
 	};
 
-	if (copy->offset + copy->length > (u64)place->pages << EXRNIC_PAGE_SHIFT)
-		return false;
 	exrnic_work_queue_put(&dma->link->queues.copies.sq, &work, 1, (uintptr_t)copy);
 	list_move_tail(&copy->entry, &dma->posted);
-	return true;
 }
 
-/* Those that there is room for; what cannot be done fails. */
+static bool exrnic_ntb_copy_can_be_put(const struct exrnic_ntb_dma *dma, const struct exrnic_ntb_copy *copy)
+{
+	const struct exrnic_ntb_place *place = &dma->places[copy->window];
+
+	return dma->open && !copy->silent && copy->offset + copy->length <= (u64)place->pages << EXRNIC_PAGE_SHIFT;
+}
+
+/* Those that there is room for. What cannot be done fails, behind those that were before it. */
 static void exrnic_ntb_dma_post(struct exrnic_ntb_dma *dma)
 {
 	struct exrnic_ntb_queues *queues = &dma->link->queues;
@@ -104,16 +108,16 @@ static void exrnic_ntb_dma_post(struct exrnic_ntb_dma *dma)
 	bool put = false;
 
 	list_for_each_entry_safe(copy, next, &dma->issued, entry) {
-		if (!dma->open) {
+		if (!exrnic_ntb_copy_can_be_put(dma, copy)) {
+			if (!list_empty(&dma->posted))
+				break;
 			exrnic_ntb_copy_end(dma, copy, true);
 			continue;
 		}
 		if (!exrnic_work_queue_has_room(&queues->copies.sq, 1))
 			break;
-		if (exrnic_ntb_copy_put(dma, copy))
-			put = true;
-		else
-			exrnic_ntb_copy_end(dma, copy, true);
+		exrnic_ntb_copy_put(dma, copy);
+		put = true;
 	}
 	if (put)
 		exrnic_ring_announce(&queues->copies.sq.ring, &queues->user_page, queues->copies.qp.qpn);
@@ -274,18 +278,17 @@ static enum dma_status exrnic_ntb_dma_status(struct dma_chan *chan, dma_cookie_t
 	return dma_async_is_complete(cookie, complete, used);
 }
 
-/* Of those that the device has not been told of; the others end by themselves, and nobody hears of it. */
+/* What the device has not been told of is not done; all of them end in their turn, and nobody hears of it. */
 static int exrnic_ntb_dma_terminate(struct dma_chan *chan)
 {
 	struct exrnic_ntb_dma *dma = exrnic_ntb_dma_of(chan);
-	struct exrnic_ntb_copy *copy, *next;
+	struct exrnic_ntb_copy *copy;
 	unsigned long flags;
 
 	spin_lock_irqsave(&dma->lock, flags);
 	list_splice_tail_init(&exrnic_ntb_channel_of(chan)->submitted, &dma->issued);
-	list_for_each_entry_safe(copy, next, &dma->issued, entry)
-		if (copy->tx.chan == chan)
-			exrnic_ntb_copy_end(dma, copy, true);
+	list_for_each_entry(copy, &dma->issued, entry)
+		copy->silent |= copy->tx.chan == chan;
 	list_for_each_entry(copy, &dma->posted, entry)
 		copy->silent |= copy->tx.chan == chan;
 	list_for_each_entry(copy, &dma->ended, entry)
@@ -302,6 +305,8 @@ static bool exrnic_ntb_dma_is_quiet(struct dma_chan *chan)
 	bool quiet = true;
 
 	spin_lock_irq(&dma->lock);
+	list_for_each_entry(copy, &dma->issued, entry)
+		quiet = quiet && copy->tx.chan != chan;
 	list_for_each_entry(copy, &dma->posted, entry)
 		quiet = quiet && copy->tx.chan != chan;
 	list_for_each_entry(copy, &dma->ended, entry)
