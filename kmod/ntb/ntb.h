@@ -235,7 +235,7 @@ u32 exrnic_ntb_spad_get(struct exrnic_ntb_link *link, u32 index);
 
 #ifdef CONFIG_DMA_ENGINE
 int exrnic_ntb_dma_create(struct exrnic_ntb_link *link);
-/* Behind the last client is gone. */
+/* Behind the last client is gone. Waits for others who have a channel: the DMA engine still reads of it when it has released the device. */
 void exrnic_ntb_dma_destroy(struct exrnic_ntb_link *link);
 /* In a life of the device. */
 int exrnic_ntb_dma_begin(struct exrnic_ntb_link *link);
