@@ -28,6 +28,14 @@ statistic() {
 	cat "/sys/class/net/$interface/statistics/$1"
 }
 
+# When something has failed: what the interface and the RNIC have counted, so that it need not be seen again to know which it was.
+tell_counters() {
+	echo "node $node has failed; $interface has counted:"
+	exrnic-counters "$interface"
+	echo "and its RNIC:"
+	grep . /sys/class/exrnic/exrnic0/counters/* | grep -v ':0$'
+}
+
 # Whoever is slow may miss datagrams, and is told; else nothing is lost.
 nothing_was_wrong() {
 	grep . /sys/class/net/"$interface"/statistics/* | grep -v ':0$'
@@ -103,5 +111,6 @@ forge() {
 	[ "$refused" = 2 ] || { echo "bad_qkey: $refused"; exit 1; }
 }
 
+trap '[ $? = 0 ] || tell_counters' EXIT
 meet
 "$2"
