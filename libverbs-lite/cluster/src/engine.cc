@@ -207,24 +207,25 @@ void ClusterEngine::Cut(unsigned peer, const std::string& why) {
   EndLink(peer, ECONNRESET, Name(peer) + " was cut off: " + why);
 }
 
-// Where its memory is registered, or registers it.
-void ClusterEngine::Locate(ClusterTransfer* transfer) {
-  if (transfer->length == 0) return;
-  const auto first = reinterpret_cast<uintptr_t>(transfer->address);
+const ClusterEngine::Registered* ClusterEngine::FindRegistered(const void* address, size_t length,
+                                                               bool receives) const {
+  const auto first = reinterpret_cast<uintptr_t>(address);
   for (const auto& [number, memory] : registered_) {
     if (first < memory.first || first - memory.first > memory.length ||
-        transfer->length > memory.length - (first - memory.first) ||
-        (!transfer->is_send && !memory.receives))
+        length > memory.length - (first - memory.first) || (receives && !memory.receives))
       continue;
-    transfer->stag = vl_mr_stag(memory.region.get());
-    return;
+    return &memory;
   }
-  transfer->own_region = AllocateMr(pd_.get(), transfer->address, transfer->length,
-                                    transfer->is_send ? 0 : kReceiveRights);
-  transfer->stag = vl_mr_stag(transfer->own_region.get());
+  return nullptr;
 }
 
-ClusterEngine::TransferPointer ClusterEngine::Begin(TransferPointer transfer, const char* call) {
+bool ClusterEngine::IsRegistered(ConstBytes memory, bool receives) {
+  const Lock lock(mutex_);
+  return FindRegistered(memory.data(), memory.size(), receives) != nullptr;
+}
+
+// Its arguments, and where its memory is registered; or registers it.
+void ClusterEngine::Prepare(ClusterTransfer* transfer, const char* call) {
   CheckPeer(transfer->peer, call);
   if (transfer->length > kClusterMessageMax) {
     throw ClusterError(std::string(call) + ": " + std::to_string(transfer->length) +
@@ -236,19 +237,33 @@ ClusterEngine::TransferPointer ClusterEngine::Begin(TransferPointer transfer, co
         std::string(call) + ": " + std::to_string(transfer->length) + " bytes at a null pointer",
         EINVAL);
   }
-  Link* const link = &links_[transfer->peer];
-  if (link->gone) {
-    FailTransfer(transfer, link->error, link->why, transfer->peer);
-    return transfer;
+  if (links_[transfer->peer].gone || transfer->length == 0) return;
+  const Registered* const memory =
+      FindRegistered(transfer->address, transfer->length, !transfer->is_send);
+  if (memory == nullptr) {
+    transfer->own_region = AllocateMr(pd_.get(), transfer->address, transfer->length,
+                                      transfer->is_send ? 0 : kReceiveRights);
   }
-  Locate(transfer.get());
-  (transfer->is_send ? link->sends_waiting : link->receives_waiting).push_back(transfer);
-  Advance(transfer->peer);
-  return transfer;
+  transfer->stag =
+      vl_mr_stag(memory == nullptr ? transfer->own_region.get() : memory->region.get());
 }
 
-std::shared_ptr<ClusterTransfer> ClusterEngine::Send(unsigned peer, ClusterOperation operation,
-                                                     ConstBytes message, uint32_t immediate) {
+void ClusterEngine::StartLocked(const TransferPointer& transfer) {
+  Link* const link = &links_[transfer->peer];
+  if (link->gone) return FailTransfer(transfer, link->error, link->why, transfer->peer);
+  (transfer->is_send ? link->sends_waiting : link->receives_waiting).push_back(transfer);
+  Advance(transfer->peer);
+}
+
+void ClusterEngine::Start(const TransferPointer& transfer) {
+  const Lock lock(mutex_);
+  StartLocked(transfer);
+}
+
+std::shared_ptr<ClusterTransfer> ClusterEngine::PrepareSend(unsigned peer,
+                                                            ClusterOperation operation,
+                                                            ConstBytes message,
+                                                            uint32_t immediate) {
   auto transfer = std::make_shared<ClusterTransfer>();
   transfer->peer = peer;
   transfer->is_send = true;
@@ -257,7 +272,31 @@ std::shared_ptr<ClusterTransfer> ClusterEngine::Send(unsigned peer, ClusterOpera
   transfer->address = const_cast<void*>(message.data());
   transfer->length = message.size();
   const Lock lock(mutex_);
-  return Begin(transfer, "Send");
+  Prepare(transfer.get(), "Send");
+  return transfer;
+}
+
+std::shared_ptr<ClusterTransfer> ClusterEngine::PrepareReceive(unsigned peer, Bytes buffer) {
+  auto transfer = std::make_shared<ClusterTransfer>();
+  transfer->peer = peer;
+  transfer->address = buffer.data();
+  transfer->length = buffer.size();
+  const Lock lock(mutex_);
+  Prepare(transfer.get(), "Receive");
+  return transfer;
+}
+
+std::shared_ptr<ClusterTransfer> ClusterEngine::Send(unsigned peer, ClusterOperation operation,
+                                                     ConstBytes message, uint32_t immediate) {
+  const TransferPointer transfer = PrepareSend(peer, operation, message, immediate);
+  Start(transfer);
+  return transfer;
+}
+
+std::shared_ptr<ClusterTransfer> ClusterEngine::Receive(unsigned peer, Bytes buffer) {
+  const TransferPointer transfer = PrepareReceive(peer, buffer);
+  Start(transfer);
+  return transfer;
 }
 
 std::shared_ptr<ClusterTransfer> ClusterEngine::SendAbort(unsigned peer, unsigned blame) {
@@ -266,16 +305,9 @@ std::shared_ptr<ClusterTransfer> ClusterEngine::SendAbort(unsigned peer, unsigne
   transfer->is_send = true;
   transfer->word = kWordAborted + blame;
   const Lock lock(mutex_);
-  return Begin(transfer, "Send");
-}
-
-std::shared_ptr<ClusterTransfer> ClusterEngine::Receive(unsigned peer, Bytes buffer) {
-  auto transfer = std::make_shared<ClusterTransfer>();
-  transfer->peer = peer;
-  transfer->address = buffer.data();
-  transfer->length = buffer.size();
-  const Lock lock(mutex_);
-  return Begin(transfer, "Receive");
+  Prepare(transfer.get(), "Send");
+  StartLocked(transfer);
+  return transfer;
 }
 
 uint64_t ClusterEngine::Register(ConstBytes memory, bool receives) {

@@ -71,6 +71,12 @@ class ClusterEngine {
   std::shared_ptr<ClusterTransfer> Send(unsigned peer, ClusterOperation operation,
                                         ConstBytes message, uint32_t immediate);
   std::shared_ptr<ClusterTransfer> Receive(unsigned peer, Bytes buffer);
+  // The same in two steps: all that can be wrong with a call is thrown by the first one, and
+  // nothing is under way. So a pattern prepares all of its transfers, and only then starts them.
+  std::shared_ptr<ClusterTransfer> PrepareSend(unsigned peer, ClusterOperation operation,
+                                               ConstBytes message, uint32_t immediate);
+  std::shared_ptr<ClusterTransfer> PrepareReceive(unsigned peer, Bytes buffer);
+  void Start(const std::shared_ptr<ClusterTransfer>& transfer);
   // In place of a message: the peer's receive ends with ECONNRESET, which names `blame`.
   std::shared_ptr<ClusterTransfer> SendAbort(unsigned peer, unsigned blame);
 
@@ -80,6 +86,8 @@ class ClusterEngine {
   // Its number, for Unregister.
   uint64_t Register(ConstBytes memory, bool receives);
   void Unregister(uint64_t number);
+  // Whether it lies in memory that is registered for that.
+  bool IsRegistered(ConstBytes memory, bool receives);
 
  private:
   using Lock = std::lock_guard<std::mutex>;
@@ -136,8 +144,10 @@ class ClusterEngine {
   void CheckPeer(unsigned peer, const char* call) const;
   void MakeLink(unsigned peer);
   Offer* RingOf(unsigned peer) { return &ring_[size_t{peer} * options_.receives]; }
-  TransferPointer Begin(TransferPointer transfer, const char* call);
-  void Locate(ClusterTransfer* transfer);
+  void Prepare(ClusterTransfer* transfer, const char* call);
+  void StartLocked(const TransferPointer& transfer);
+  struct Registered;
+  const Registered* FindRegistered(const void* address, size_t length, bool receives) const;
 
   void ProgressLocked();
   void Take(const vl_wc& wc);

@@ -96,6 +96,12 @@ void CheckInto(const Cluster& cluster, const std::vector<Bytes>& into, const cha
                      EINVAL);
 }
 
+void CheckPointer(const void* address, size_t bytes, const char* pattern) {
+  if (address != nullptr || bytes == 0) return;
+  throw ClusterError(
+      std::string(pattern) + ": " + std::to_string(bytes) + " bytes at a null pointer", EINVAL);
+}
+
 // All other nodes. In each turn all are in pairs, but one if their number is odd: a line into a
 // node is not shared then, and acknowledgements go with the data of the other direction.
 std::vector<unsigned> PartnersInTurn(unsigned self, unsigned nodes) {
@@ -143,8 +149,12 @@ class TreeWalk {
       memcpy(eager_.data() + bytes, message.data(), message.size());
       bytes += message.size();
     }
+    // Before the header is on its way: this may fail.
+    std::optional<Registration> registration;
+    if (message.size() > kEagerBytes && !engine_->IsRegistered(message, false))
+      registration.emplace(cluster_->RegisterToSend(message));
     SendHeader(bytes);
-    if (message.size() > kEagerBytes) HandDown(message);
+    if (message.size() > kEagerBytes) HandDown(const_cast<void*>(message.data()));
     Finish();
   }
 
@@ -235,17 +245,36 @@ class TreeWalk {
     sends_.push_back(Transfer(engine_, engine_->SendAbort(child, parts_.blame())));
   }
 
-  void HandDown(ConstBytes message) {
-    const Registration registration = cluster_->RegisterToSend(message);
+  void HandDown(void* message) {
     for (size_t i = 0; i < Chunks(); ++i)
-      for (const unsigned child : ChunkChildren())
-        SendChunk(child, const_cast<void*>(message.data()), i);
+      for (const unsigned child : ChunkChildren()) SendChunk(child, message, i);
     AwaitSends();
   }
+  // Whether the chunks can come to this memory. If not, it is noted, and the parent hears of it.
+  bool Register(void* message, std::optional<Registration>* registration) {
+    const Bytes bytes(message, header_.bytes);
+    if (engine_->IsRegistered(ConstBytes(message, header_.bytes), true)) return true;
+    try {
+      registration->emplace(cluster_->Register(bytes));
+      return true;
+    } catch (const VerbsError& error) {
+      const unsigned parent = NodeAt((place_ - 1) / header_.fan_out);
+      parts_.Note(std::string("a buffer of ") + std::to_string(header_.bytes) +
+                      " bytes cannot be registered: " + error.what(),
+                  error.error(), {cluster_->self()});
+      cluster_->Cut(parent, "its message has no place here");
+      return false;
+    }
+  }
   void PassOn(void* message) {
-    const Registration registration = cluster_->Register(Bytes(message, header_.bytes));
     const unsigned parent = NodeAt((place_ - 1) / header_.fan_out);
     const std::vector<unsigned> children = ChunkChildren();
+    std::optional<Registration> registration;
+    if (!Register(message, &registration)) {
+      for (size_t i = 0; i < Chunks(); ++i)
+        for (const unsigned child : children) Abort(child);
+      return AwaitSends();
+    }
     std::vector<Transfer> chunks;
     for (size_t i = 0; i < Chunks(); ++i)
       chunks.push_back(cluster_->Receive(parent, Chunk(message, i)));
@@ -312,19 +341,30 @@ ClusterTree ChooseClusterTree(unsigned nodes, size_t bytes) {
 std::vector<Received> Cluster::ManyToMany(ClusterOperation operation, ConstBytes message,
                                           const std::vector<Bytes>& into, uint32_t immediate) {
   CheckInto(*this, into, "ManyToMany");
+  CheckPointer(message.data(), message.size(), "ManyToMany");
+  std::optional<Registration> registration;
+  if (message.size() != 0 && !engine_->IsRegistered(message, false))
+    registration.emplace(RegisterToSend(message));
+  // What is wrong is thrown before anything is under way: the next pattern would meet the rest.
+  std::vector<std::shared_ptr<ClusterTransfer>> coming, going;
+  for (const unsigned peer : PartnersInTurn(self(), nodes())) {
+    coming.push_back(engine_->PrepareReceive(peer, into[peer]));
+    going.push_back(engine_->PrepareSend(peer, operation, message, immediate));
+  }
   Parts parts(this, engine_->options().limit, "ManyToMany");
   std::vector<Transfer> receives, sends;
-  std::optional<Registration> registration;
-  if (message.size() != 0) registration.emplace(RegisterToSend(message));
-  const std::vector<unsigned> partners = PartnersInTurn(self(), nodes());
-  for (const unsigned peer : partners) receives.push_back(Receive(peer, into[peer]));
-  std::vector<Received> all(nodes());
-  for (size_t turn = 0; turn < partners.size(); ++turn) {
-    sends.push_back(Send(partners[turn], operation, message, immediate));
+  for (const auto& transfer : coming) {
+    engine_->Start(transfer);
+    receives.emplace_back(engine_, transfer);
+  }
+  for (size_t turn = 0; turn < going.size(); ++turn) {
+    engine_->Start(going[turn]);
+    sends.emplace_back(engine_, going[turn]);
     if (message.size() < kTurnsFrom || nodes() % 2 == 1) continue;
     parts.Await(sends[turn]);
     parts.Await(receives[turn]);
   }
+  std::vector<Received> all(nodes());
   for (const Transfer& receive : receives)
     all[receive.peer()] = parts.Await(receive).value_or(Received());
   for (const Transfer& send : sends) parts.Await(send);
@@ -338,6 +378,7 @@ void Cluster::OneToManySend(ClusterOperation operation, ConstBytes message, uint
                            std::to_string(kClusterMessageMax),
                        EMSGSIZE);
   }
+  CheckPointer(message.data(), message.size(), "OneToManySend");
   TreeWalk(this, engine_, self(), "OneToManySend").Send(operation, message, immediate);
 }
 
@@ -347,6 +388,7 @@ Received Cluster::OneToManyReceive(unsigned root, Bytes buffer) {
                            std::to_string(nodes()) + ", and not this node",
                        EINVAL);
   }
+  CheckPointer(buffer.data(), buffer.size(), "OneToManyReceive");
   return TreeWalk(this, engine_, root, "OneToManyReceive").Receive(buffer);
 }
 
@@ -359,10 +401,15 @@ void Cluster::ManyToOneSend(unsigned root, ClusterOperation operation, ConstByte
 
 std::vector<Received> Cluster::ManyToOneReceive(const std::vector<Bytes>& into) {
   CheckInto(*this, into, "ManyToOneReceive");
+  std::vector<std::shared_ptr<ClusterTransfer>> prepared;  // as in ManyToMany
+  for (unsigned node = 0; node < nodes(); ++node)
+    if (node != self()) prepared.push_back(engine_->PrepareReceive(node, into[node]));
   Parts parts(this, engine_->options().limit, "ManyToOneReceive");
   std::vector<Transfer> receives;
-  for (unsigned node = 0; node < nodes(); ++node)
-    if (node != self()) receives.push_back(Receive(node, into[node]));
+  for (const auto& transfer : prepared) {
+    engine_->Start(transfer);
+    receives.emplace_back(engine_, transfer);
+  }
   std::vector<Received> all(nodes());
   for (const Transfer& receive : receives)
     all[receive.peer()] = parts.Await(receive).value_or(Received());

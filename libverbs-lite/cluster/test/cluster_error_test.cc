@@ -169,6 +169,48 @@ TEST_CASE("wrong arguments of transfers and patterns are named") {
                      "operation is \"read\": one of send, send_with_imm, write, write_with_imm"});
 }
 
+TEST_CASE("a pattern that is refused has begun nothing, and the next one meets no rest of it") {
+  constexpr unsigned kNodes = 4;
+  constexpr size_t kBytes = 100000;
+  ClusterRig rig(kNodes);
+  std::vector<std::string> texts;
+  const auto errors = rig.Run([&](Cluster* cluster) {
+    const unsigned self = cluster->self();
+    const auto message = ClusterPattern(self, kBytes);
+    std::vector<std::vector<uint8_t>> buffers(kNodes, std::vector<uint8_t>(kBytes));
+    std::vector<Bytes> into(buffers.begin(), buffers.end());
+    const auto note = [&](auto&& call) { texts.push_back(FailureOf(call).text); };
+    for (unsigned wrong = 1; self == 0 && wrong < kNodes; ++wrong) {
+      auto bad = into;
+      bad[wrong] = Bytes(nullptr, 5);
+      note([&] { cluster->ManyToMany(ClusterOperation::kWrite, message, bad); });
+      note([&] { cluster->ManyToOneReceive(bad); });
+      note([&] { cluster->OneToManySend(ClusterOperation::kWrite, {nullptr, 5}); });
+    }
+    const auto expect = [&](bool all) {
+      for (unsigned node = 0; node < kNodes; ++node) {
+        if (node != self && all && buffers[node] != ClusterPattern(node, kBytes))
+          throw std::runtime_error("other bytes of node " + std::to_string(node));
+        std::fill(buffers[node].begin(), buffers[node].end(), 0);
+      }
+    };
+    cluster->ManyToMany(ClusterOperation::kWrite, message, into);
+    expect(true);
+    if (self == 0) {
+      cluster->ManyToOneReceive(into);
+    } else {
+      cluster->ManyToOneSend(0, ClusterOperation::kSend, message);
+    }
+    expect(self == 0);
+  });
+  CHECK(errors == std::vector<std::string>(kNodes));
+  REQUIRE(texts.size() == 9);
+  for (size_t i = 0; i < 9; ++i) {
+    CHECK(texts[i] ==
+          std::string(i % 3 == 2 ? "OneToManySend" : "Receive") + ": 5 bytes at a null pointer");
+  }
+}
+
 TEST_CASE("a peer that does not take part ends a wait and a pattern at their limit, by name") {
   ClusterRig rig(3);
   std::atomic<int> done{0};
