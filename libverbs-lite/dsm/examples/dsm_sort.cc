@@ -40,7 +40,7 @@ void AddCounts(uint32_t* counts, const std::vector<uint32_t>& own) {
 }
 
 uint64_t RunSort(const DsmSizes& sizes, DsmTimer* timer) {
-  auto* const counts = reinterpret_cast<uint32_t*>(jia_alloc(kValues * sizeof(uint32_t)));
+  auto* const counts = reinterpret_cast<uint32_t*>(jia_alloc2(kValues * sizeof(uint32_t), 4096));
   auto* const sorted = reinterpret_cast<uint32_t*>(
       jia_alloc2(sizes.size * sizeof(uint32_t), RowsOfNode(sizes.size) * sizeof(uint32_t)));
   const DsmPart part = OwnPart(sizes.size), values = OwnPart(kValues);

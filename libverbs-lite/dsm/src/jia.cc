@@ -187,7 +187,10 @@ void jia_exit(void) {
   the_node = nullptr;
 }
 
-unsigned long jia_alloc(size_t size) { return Allocate("jia_alloc", size, exrnic::kDsmPage, 0); }
+unsigned long jia_alloc(size_t size) {
+  const char* const call = "jia_alloc";
+  return reinterpret_cast<unsigned long>(JiaNode(call)->AllocateInTurn(call, size));
+}
 unsigned long jia_alloc1(size_t size) { return Allocate("jia_alloc1", size, SIZE_MAX, 0); }
 unsigned long jia_alloc2(size_t size, size_t block) {
   return Allocate("jia_alloc2", size, block, 0);

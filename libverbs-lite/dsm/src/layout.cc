@@ -37,6 +37,12 @@ size_t DsmLayout::Allocate(size_t bytes, size_t block, unsigned first) {
   return begin * kDsmPage;
 }
 
+size_t DsmLayout::AllocateInTurn(size_t bytes) {
+  const size_t offset = Allocate(bytes, SIZE_MAX, turn_);
+  turn_ = (turn_ + 1) % nodes_;
+  return offset;
+}
+
 size_t DsmLayout::AllocateForFirstTouch(size_t bytes) {
   return Take(bytes, ~uint64_t{0}) * kDsmPage;
 }

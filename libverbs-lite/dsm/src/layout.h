@@ -22,6 +22,8 @@ class DsmLayout {
   // Throw DsmError. What they return is an offset, of a page.
   // Blocks, rounded up to pages, go to `first` and the nodes behind it in turn.
   size_t Allocate(size_t bytes, size_t block, unsigned first);
+  // All of it to one node, the next one each time.
+  size_t AllocateInTurn(size_t bytes);
   size_t AllocateForFirstTouch(size_t bytes);
 
   unsigned nodes() const { return nodes_; }
@@ -40,6 +42,7 @@ class DsmLayout {
 
   const unsigned nodes_;
   uint32_t used_ = 0;
+  unsigned turn_ = 0;
   uint64_t digest_ = 0;
   std::vector<uint8_t> homes_;
 };

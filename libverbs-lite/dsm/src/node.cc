@@ -171,13 +171,22 @@ void DsmNode::CheckNumber(const char* name, int value, uint32_t limit) const {
 
 // ---- Memory
 
-void* DsmNode::Allocate(const char* call, size_t bytes, size_t block, unsigned first) {
+template <typename Call>
+void* DsmNode::AllocateBy(const char* call, Call&& allocate) {
   return Do(call, [&]() -> void* {
     const uint32_t before = layout_.pages();
-    const size_t offset = layout_.Allocate(bytes, block, first);
+    const size_t offset = allocate();
     pages_.Open(before, layout_.pages() - before);
     return area_.program() + offset;
   });
+}
+
+void* DsmNode::Allocate(const char* call, size_t bytes, size_t block, unsigned first) {
+  return AllocateBy(call, [&] { return layout_.Allocate(bytes, block, first); });
+}
+
+void* DsmNode::AllocateInTurn(const char* call, size_t bytes) {
+  return AllocateBy(call, [&] { return layout_.AllocateInTurn(bytes); });
 }
 
 void* DsmNode::AllocateForFirstTouch(const char* call, size_t bytes) {

@@ -49,6 +49,7 @@ class DsmNode : private DsmHomes {
 
   // All of these end the process when something is wrong. call: its name, for errors.
   void* Allocate(const char* call, size_t bytes, size_t block, unsigned first);
+  void* AllocateInTurn(const char* call, size_t bytes);
   void* AllocateForFirstTouch(const char* call, size_t bytes);
   void Lock(int lock);
   void Unlock(int lock);
@@ -74,6 +75,9 @@ class DsmNode : private DsmHomes {
   [[noreturn]] void End(const std::string& text);
   // What looks after other nodes while pages are under way, for `limit` at most.
   std::function<void()> PageWatch();
+  // What `allocate` gives, an offset, is there from now on.
+  template <typename Call>
+  void* AllocateBy(const char* call, Call&& allocate);
   // What `body` throws ends the process.
   template <typename Body>
   auto Do(const char* call, Body&& body);

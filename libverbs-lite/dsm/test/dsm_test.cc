@@ -86,7 +86,7 @@ TEST_CASE("words that several nodes write into the same pages are all seen after
   DsmRig rig(4);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
           constexpr unsigned kPages = 8, kRounds = 3, kWords = kPages * kWordsOfPage;
-          volatile uint32_t* const first = Words(jia_alloc(kPages / 2 * 4096));
+          volatile uint32_t* const first = Words(jia_alloc2(kPages / 2 * 4096, 4096));
           volatile uint32_t* const second = Words(jia_alloc_first_touch(kPages / 2 * 4096));
           const auto word = [&](unsigned at) {
             return at < kWords / 2 ? &first[at] : &second[at - kWords / 2];
@@ -116,7 +116,7 @@ TEST_CASE("what is written under a lock is seen under it, by each node in turn")
   DsmRig rig(4);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
           // One word of a page of each home.
-          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          volatile uint32_t* const words = Words(jia_alloc2(4 * 4096, 4096));
           jia_barrier();
           std::mt19937 random(self);
           for (unsigned i = 0; i < 20; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("who hears of a write by way of a third node sees it") {
 TEST_CASE("a condition variable brings what its setter has written") {
   DsmRig rig(3);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-          volatile uint32_t* const words = Words(jia_alloc(3 * 4096));
+          volatile uint32_t* const words = Words(jia_alloc2(3 * 4096, 4096));
           for (uint32_t round = 1; round <= 4; ++round) {
             for (unsigned page = 0; page < 3; ++page) static_cast<void>(words[page * kWordsOfPage]);
             jia_barrier();
@@ -313,7 +313,7 @@ uint64_t FirmwareBarriers() {
 TEST_CASE("four nodes meet by firmware", "[firmware]") {
   DsmRig rig(4, "rtl");
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          volatile uint32_t* const words = Words(jia_alloc2(4 * 4096, 4096));
           for (uint32_t value = 1; value <= 3; ++value) WriteAndRead(self, words, value);
           DsmRequire(FirmwareBarriers() == 6, "barriers not by firmware");
         })) == "");
@@ -324,7 +324,7 @@ TEST_CASE("nodes that firmware has kept waiting for too long meet by messages fr
   DsmRig rig(4, "rtl");
   rig.limit_ms = 2400;
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-          volatile uint32_t* const words = Words(jia_alloc(4 * 4096));
+          volatile uint32_t* const words = Words(jia_alloc2(4 * 4096, 4096));
           jia_wait();
           if (self == 1) std::this_thread::sleep_for(std::chrono::milliseconds(900));
           for (uint32_t value = 1; value <= 3; ++value) WriteAndRead(self, words, value);
@@ -361,7 +361,7 @@ TEST_CASE("containers of one node's part of a heap are read by others") {
 TEST_CASE("threads of a node may fault together") {
   DsmRig rig(2);
   CHECK(DsmTexts(rig.Run([](unsigned self) {
-          volatile uint32_t* const words = Words(jia_alloc(16 * 4096));
+          volatile uint32_t* const words = Words(jia_alloc2(16 * 4096, 4096));
           jia_barrier();
           std::vector<std::thread> threads;
           for (unsigned thread = 0; thread < 4; ++thread) {

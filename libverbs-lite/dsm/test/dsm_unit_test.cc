@@ -67,6 +67,17 @@ TEST_CASE("blocks of an allocation go to nodes in turn, from the first one that 
   CHECK((layout.Home(8) == 0 && layout.Home(9) == 1));
 }
 
+TEST_CASE("whole allocations go to nodes in turn, and one that is refused takes no turn") {
+  DsmLayout layout(16 * kDsmPage, 3);
+  for (unsigned n = 0; n < 4; ++n) {
+    const size_t offset = layout.AllocateInTurn(2 * kDsmPage + n);
+    const auto page = static_cast<uint32_t>(offset / kDsmPage);
+    for (uint32_t i = 0; i < (n == 0 ? 2 : 3); ++i) CHECK(layout.Home(page + i) == n % 3);
+    CHECK_THROWS_AS(layout.AllocateInTurn(17 * kDsmPage), DsmError);
+    layout.Allocate(1, 1, 2);  // nor does one that names a node
+  }
+}
+
 TEST_CASE("pages for first touch have no home until somebody claims them") {
   DsmLayout layout(8 * kDsmPage, 2);
   CHECK(layout.AllocateForFirstTouch(kDsmPage + 1) == 0);

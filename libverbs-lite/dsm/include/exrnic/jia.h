@@ -57,7 +57,7 @@ JIA_API void jia_exit(void);
  * `size` bytes of zeroes, from a whole page on. The pages have homes, where what others write comes
  * together; a node writes to pages that have their home there at the least cost. Blocks, rounded up
  * to pages, go to the nodes in turn:
- *   jia_alloc     a page each, from node 0 on
+ *   jia_alloc     all of it to one node: the first call to node 0, each later one to the next
  *   jia_alloc1    all of it to node 0
  *   jia_alloc2    blocks of `block` bytes, from node 0 on
  *   jia_alloc2p   all of it to `node`
