@@ -268,7 +268,7 @@ bench-java: build ## Measure | Threads that send files in Java, in C++ and by TC
 	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
 
 # Likewise, and after it: the limits are in what make bench has measured. ONLY="pm cluster".
-bench-libraries: build ## Measure | PM and the cluster library in guests, RTL, simulated time: build/bench/results.json (5 min)
+bench-libraries: build ## Measure | PM, the cluster library and shared memory in guests, RTL, simulated time: build/bench/results.json (20 min). ONLY="pm dsm"
 	@$(ENV) $(PYTHON) tools/bench/library_guests.py build/bench/results.json $(if $(ONLY),--only $(ONLY))
 
 # Of one work request without guests, and of the figures that make figures has left.
