@@ -13,7 +13,7 @@ from papers import size_text  # noqa: E402
 
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 PAPER, LIMIT = "#c8553d", "#9aa5b1"
-OURS = ("#1d5b9e", "#2a9d8f", "#7a5195")
+OURS = ("#1d5b9e", "#2a9d8f", "#7a5195", "#c2703d")
 MISSING = "not measured"
 
 STYLE = {
