@@ -2,8 +2,6 @@
 #include "channel.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 namespace exrnic {
 
@@ -11,11 +9,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPatience(2);
 constexpr std::chrono::milliseconds kLastPatience(200);
-
-template <typename T>
-T FromDevice(const T* at) {
-  return *const_cast<const volatile T*>(at);
-}
 
 }  // namespace
 
@@ -26,18 +19,10 @@ uint64_t PmSender::Released() {
   return released_;
 }
 
-bool PmSender::HasPlace() {
-  return sent_ - released_ < said_.size() || sent_ - Released() < said_.size();
-}
-
-void PmSender::Send(const void* bytes, uint32_t length) {
-  const auto place = static_cast<uint32_t>(sent_ % said_.size());
-  PmEntry* const entry = &said_[place];
-  *entry = {};
-  entry->number = entry->number_again = static_cast<uint32_t>(++sent_);
-  entry->length = length;
+void PmSender::Send(const void* bytes, uint32_t length, uint64_t released) {
+  uint32_t place;
+  const PmEntry* const entry = Fill(bytes, length, released, &place);
   const bool is_short = length <= kPmShort;
-  if (is_short && length != 0) memcpy(entry->bytes, bytes, length);
   port_->PushMessage(place, is_short ? nullptr : bytes, is_short ? 0 : length, *entry);
 }
 
@@ -59,26 +44,6 @@ bool PmSender::Remind(PmClock::time_point now) {
   return true;
 }
 
-bool PmReceiver::Take(const void** bytes, uint32_t* length) {
-  const auto place = static_cast<uint32_t>(taken_ % places_);
-  const PmEntry* const entry = &entries_[place];
-  const auto number = static_cast<uint32_t>(taken_ + 1);
-  if (FromDevice(&entry->number) != number || FromDevice(&entry->number_again) != number)
-    return false;
-  std::atomic_thread_fence(std::memory_order_acquire);
-  const uint32_t said = entry->length;
-  *length = said <= slot_bytes_ ? said : UINT32_MAX;
-  *bytes = said <= kPmShort ? entry->bytes : slots_ + size_t{place} * slot_bytes_;
-  ++taken_;
-  return true;
-}
-
-void PmReceiver::Release() {
-  *own_released_ = ++released_;
-  // A quarter of the places at once, so that the sender never waits for one of them.
-  if (released_ - told_ < std::max(1u, places_ / 4)) return;
-  told_ = released_;
-  port_->PushReleased(released_);
-}
+void PmReceiver::TellReleased() { port_->PushReleased(Tell()); }
 
 }  // namespace exrnic

@@ -10,12 +10,15 @@
 #include <cstring>
 #include <new>
 
+using exrnic::kNoBuffer;
 using exrnic::MeshKind;
 using exrnic::MeshMessage;
 using exrnic::PmArea;
 using exrnic::PmClock;
 using exrnic::PmEntry;
 using exrnic::PmError;
+using exrnic::PmWork;
+using exrnic::PmWorkId;
 
 namespace {
 
@@ -24,19 +27,15 @@ constexpr uint32_t kReadsOfPeer = 4;  // of an RNIC of full size each queue pair
 constexpr size_t kPmPage = 4096;
 constexpr size_t kTransferMax = (size_t{1} << 31) - 1;
 constexpr unsigned kEmptyPollsOfProgress = 64;
-constexpr uint32_t kSignalEach = 16;  // work requests of messages
+// At places for messages, of one pmReceive: who waits for one sees it within some instructions, and
+// not within those of a call.
+constexpr size_t kLooks = 16;
+// An RNIC has 64 remote windows, which are not for one program alone.
+constexpr uint32_t kWindowPeers = 15;
 constexpr std::chrono::milliseconds kPmWatchPause(1);
 // A queue pair that fails may be its peer's farewell, which is on its way.
 constexpr std::chrono::milliseconds kPmFarewell(200);
 constexpr std::chrono::milliseconds kPmLimit(30000);
-
-enum class PmWork : uint64_t { kMessage, kWrite, kRead, kOther };
-constexpr uint64_t kNoBuffer = 0xff;
-
-// node, work requests that end with it, kind, buffer
-uint64_t PmWorkId(unsigned node, PmWork work, uint64_t buffer = kNoBuffer, uint32_t covers = 1) {
-  return uint64_t{node} << 32 | uint64_t{covers} << 16 | static_cast<uint64_t>(work) << 8 | buffer;
-}
 
 std::unique_ptr<uint8_t, void (*)(void*)> ZeroPages(size_t bytes) {
   void* const memory = aligned_alloc(kPmPage, bytes);
@@ -95,6 +94,12 @@ pm_context::pm_context(const pm_attr& attr)
     memcpy(&peer->theirs, info.data(), sizeof(Info));
     vl::ConnectQp(peer->messages.get(), peer->theirs.node_id, peer->theirs.message_qpn);
     vl::ConnectQp(peer->transfers.get(), peer->theirs.node_id, peer->theirs.transfer_qpn);
+    OpenWindow(peer.get());
+    vl_send_wr* const wr = &peer->inline_push;
+    wr->sg_list = &peer->inline_bytes;
+    wr->num_sge = 1;
+    wr->opcode = VL_OP_PUSH;
+    wr->remote_stag = peer->theirs.stag;
   }
   // Nothing may arrive before its receiver is ready.
   mesh_.Exchange(MeshKind::kReady, [](unsigned) { return std::vector<uint8_t>(); }, deadline);
@@ -111,9 +116,12 @@ void pm_context::OpenRnic(const pm_attr& attr) {
   const vl_rnic_attr limits = vl::QueryRnic(rnic_);
   node_id_ = limits.node_id;
   const uint32_t peers = mesh_.nodes() - 1;
+  windows_ = limits.max_window != 0 && peers <= kWindowPeers;
   places_ = std::min<uint32_t>(PM_SLOTS_OF_NODE, PM_SLOTS / peers);
+  looks_ = std::max<size_t>(peers, kLooks / peers * peers);
+  message_work_ = 2 * places_ + 2 * PM_SLOTS_OF_NODE + 4;
   pd_ = vl::AllocatePd(rnic_);
-  cq_ = vl::CreateCq(rnic_, peers * (MessageWork() + kTransfersOfPeer));
+  cq_ = vl::CreateCq(rnic_, peers * (message_work_ + kTransfersOfPeer));
 
   const size_t control = WholePages(mesh_.nodes() * sizeof(Control));
   const size_t entries = PM_SLOTS * sizeof(PmEntry);
@@ -153,14 +161,16 @@ void pm_context::MakePeers() {
     auto peer = std::make_unique<Peer>();
     peer->context = this;
     peer->node = node;
-    peer->messages = vl::CreateQp(pd_.get(), QueuePair(MessageWork(), 1));
+    peer->messages = vl::CreateQp(pd_.get(), QueuePair(message_work_, 1));
     peer->transfers = vl::CreateQp(pd_.get(), QueuePair(kTransfersOfPeer, kReadsOfPeer));
+    if (windows_) peer->window_qp = vl::CreateQp(pd_.get(), QueuePair(1, 1));
     Control* const control = ControlOf(node);
     const unsigned first = IndexAt(node, mesh_.self());
     peer->sender.emplace(peer.get(), places_, &control->released, &control->reread);
     peer->receiver.emplace(peer.get(), places_, entries_ + first,
                            slots_ + size_t{first} * PM_MESSAGE_MAX, PM_MESSAGE_MAX,
                            &control->own_released);
+    others_.push_back(peer.get());
     peers_[node] = std::move(peer);
   }
 }
@@ -170,15 +180,43 @@ pm_context::Info pm_context::InfoFor(unsigned node) {
   return {node_id_,
           vl_qp_number(peers_[node]->messages.get()),
           vl_qp_number(peers_[node]->transfers.get()),
+          windows_ ? vl_qp_number(peers_[node]->window_qp.get()) : kNoQueuePair,
           vl_mr_stag(shared_region_.get()),
+          0,
           vl::AddressOf(ControlOf(node)),
           vl::AddressOf(entries_ + first),
           vl::AddressOf(slots_ + size_t{first} * PM_MESSAGE_MAX),
           vl::AddressOf(shared_.get() + shared_bytes_ - WholePages(PM_LOCKS_MAX * sizeof(PmArea)))};
 }
 
+// Without a window short messages are PUSHed: the peer has none, or is on this RNIC, or there is no
+// window left.
+void pm_context::OpenWindow(Peer* peer) {
+  if (!windows_ || peer->theirs.window_qpn == kNoQueuePair) return;
+  vl::ConnectQp(peer->window_qp.get(), peer->theirs.node_id, peer->theirs.window_qpn);
+  peer->window.reset(vl_map_window(peer->window_qp.get(), peer->theirs.stag, peer->theirs.entries,
+                                   places_ * sizeof(PmEntry), VL_WINDOW_STORE | VL_WINDOW_LOAD));
+  if (peer->window == nullptr) return;
+  peer->entries_there = static_cast<volatile uint64_t*>(vl_window_address(peer->window.get()));
+}
+
+// The peer has not taken messages for a while: they may be lost with the window. They are said
+// again by PUSHes then.
+void pm_context::CheckWindow(Peer* peer) {
+  vl_qp_attr attr = {};
+  if (peer->entries_there != nullptr && vl_query_qp(peer->window_qp.get(), &attr) == 0 &&
+      attr.state != VL_QPS_RTS)
+    CloseWindow(peer);
+}
+
+void pm_context::CloseWindow(Peer* peer) {
+  peer->entries_there = nullptr;
+  peer->window.reset();
+  peer->window_qp.reset();
+}
+
 void pm_context::Close() {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   const auto none_under_way = [this] {
     for (const auto& peer : peers_)
       if (peer != nullptr &&
@@ -187,24 +225,17 @@ void pm_context::Close() {
     return true;
   };
   Await("all nodes to take what was sent", none_under_way);
+  // A load waits behind the stores.
+  for (const auto& peer : peers_)
+    if (peer != nullptr && peer->entries_there != nullptr) static_cast<void>(*peer->entries_there);
   for (const auto& peer : peers_)
     if (peer != nullptr) mesh_.Tell(peer->node, {MeshKind::kBye, {}});
 }
 
 // ---- PUSHes and PULLs of a channel
 
-void pm_context::Post(Peer* peer, vl_qp* qp, const vl_send_wr& wr) {
-  if (peer->gone || vl_post_sq(qp, &wr, nullptr) == 0) return;
+void pm_context::BuryUnposted(Peer* peer) {
   Bury(peer, std::string("vl_post_sq: ") + vl_error_text());
-}
-
-bool pm_context::Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers) {
-  peer->message_work += work;
-  peer->unsignaled += work;
-  if (!always && peer->unsignaled < kSignalEach) return false;
-  *covers = peer->unsignaled;
-  peer->unsignaled = 0;
-  return true;
 }
 
 // The peer hears again what it knows.
@@ -223,28 +254,20 @@ bool pm_context::Settled(Peer* peer) {
 void pm_context::PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote,
                             bool signaled) {
   // Full: what waits is said again by whoever needs it, see channel.h.
-  if (peer->gone || peer->message_work >= MessageWork()) return;
-  vl_sge sge = {vl::AddressOf(bytes), length, 0};
-  vl_send_wr wr = {};
-  uint32_t covers = 1;
-  wr.flags = VL_SEND_INLINE;
-  if (Signals(peer, 1, signaled, &covers)) wr.flags |= VL_SEND_SIGNALED;
-  wr.wr_id = PmWorkId(peer->node, PmWork::kMessage, kNoBuffer, covers);
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = VL_OP_PUSH;
-  wr.remote_stag = peer->theirs.stag;
-  wr.remote_address = remote;
-  Post(peer, peer->messages.get(), wr);
+  if (peer->gone || peer->message_work >= message_work_) return;
+  PostNow(peer, bytes, length, remote, signaled);
 }
 
 void pm_context::Peer::PushMessage(uint32_t place, const void* bytes, uint32_t length,
                                    const PmEntry& entry) {
   const uint64_t entry_at = theirs.entries + place * sizeof(PmEntry);
-  if (length == 0) return context->PostInline(this, &entry, sizeof(entry), entry_at);
+  // What is said again, too: so it comes before what a place gets next, whose bytes a program may
+  // be reading.
+  if (length == 0 && entries_there != nullptr) return StoreEntry(place, entry);
+  if (length == 0) return context->PostInline(this, &entry, PmEntryBytes(entry), entry_at);
   const uint32_t buffer = context->sending_;
   vl_sge data = {vl::AddressOf(bytes), length, vl_mr_stag(context->send_region_.get())};
-  vl_sge pointer = {vl::AddressOf(&entry), sizeof(entry), 0};
+  vl_sge pointer = {vl::AddressOf(&entry), PmEntryBytes(entry), 0};
   vl_send_wr wr[2] = {};
   wr[0].next = &wr[1];
   wr[0].sg_list = &data;
@@ -271,7 +294,7 @@ void pm_context::Peer::PushReleased(uint64_t released) {
 }
 
 void pm_context::Peer::PullReleased() {
-  if (gone || message_work >= context->MessageWork()) return;
+  if (gone || message_work >= context->message_work_) return;
   vl_sge sge = {vl::AddressOf(&context->ControlOf(node)->reread), sizeof(uint64_t),
                 vl_mr_stag(context->shared_region_.get())};
   vl_send_wr wr = {};
@@ -289,37 +312,23 @@ void pm_context::Peer::PullReleased() {
 
 // ---- Messages
 
-pm_context::Peer* pm_context::CheckPeer(const char* name, int node) {
-  if (node < 0 || node >= nodes() || node == self()) {
-    throw PmError(EINVAL, std::string(name) + " is " + std::to_string(node) + ": 0 to " +
-                              std::to_string(nodes() - 1) + ", and not " + std::to_string(self()) +
-                              ", which is this one");
-  }
-  return peers_[static_cast<size_t>(node)].get();
-}
-
-void pm_context::ExpectConnected(const Peer& peer) const {
-  if (peer.gone) throw PmError(ECONNRESET, peer.why, static_cast<int>(peer.node));
-}
-
-// A message takes two work requests; the rest is for releases, and for what is said again.
-bool pm_context::HasRoom(Peer* peer) {
-  return peer->message_work + 2 <= MessageWork() - PM_SLOTS_OF_NODE && peer->sender->HasPlace();
+void pm_context::FailPeer(const char* name, int node) const {
+  throw PmError(EINVAL, std::string(name) + " is " + std::to_string(node) + ": 0 to " +
+                            std::to_string(nodes() - 1) + ", and not " + std::to_string(self()) +
+                            ", which is this one");
 }
 
 std::optional<uint32_t> pm_context::FreeBuffer() {
   for (uint32_t i = 0; i < PM_SEND_BUFFERS; ++i) {
     const uint32_t buffer = (next_buffer_ + i) % PM_SEND_BUFFERS;
-    if (buffers_[buffer].users != 0) continue;
-    next_buffer_ = buffer + 1;
-    return buffer;
+    if (buffers_[buffer].users == 0) return buffer;
   }
   return std::nullopt;
 }
 
 // Null: ENOBUFS.
 void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   if (length > PM_MESSAGE_MAX) {
     throw PmError(EINVAL, "length is " + std::to_string(length) + ": at most " +
                               std::to_string(PM_MESSAGE_MAX));
@@ -327,19 +336,18 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   if (count < 1 || count >= this->nodes())
     throw PmError(EINVAL, "count is " + std::to_string(count) + ": 1 to " +
                               std::to_string(this->nodes() - 1));
-  if (held_ && holder_ == std::this_thread::get_id())
+  if (held_ && holder_ == ThisThread())
     throw PmError(EBUSY, "this thread has a send buffer that it has not sent");
-  std::vector<unsigned>& wanted = wanted_;  // kept, so that no call takes memory
+  std::vector<Peer*>& wanted = wanted_;  // kept, so that no call takes memory
   wanted.clear();
   for (int i = 0; i < count; ++i) {
-    const Peer* const peer = CheckPeer(count == 1 ? "node" : "a node", nodes[i]);
-    if (std::find(wanted.begin(), wanted.end(), peer->node) != wanted.end())
+    Peer* const peer = CheckPeer(count == 1 ? "node" : "a node", nodes[i]);
+    if (i > 0 && std::find(wanted.begin(), wanted.end(), peer) != wanted.end())
       throw PmError(EINVAL, "node " + std::to_string(nodes[i]) + " is named twice");
-    wanted.push_back(peer->node);
+    wanted.push_back(peer);
   }
   bool room = !held_;
-  for (const unsigned node : wanted) {
-    Peer* const peer = peers_[node].get();
+  for (Peer* const peer : wanted) {
     ExpectConnected(*peer);
     if (!room || HasRoom(peer)) continue;
     PollQueue();
@@ -356,53 +364,34 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
     Progress();
     return nullptr;
   }
-  held_ = true;
-  holder_ = std::this_thread::get_id();
-  held_buffer_ = *buffer;
-  held_length_ = static_cast<uint32_t>(length);
+  held_for_one_ = nullptr;
   held_for_.swap(wanted);
-  return send_memory_.get() + size_t{held_buffer_} * PM_MESSAGE_MAX;
+  return Hold(*buffer, length);
 }
 
 void pm_context::Send() {
-  const Guard guard(mutex_);
-  if (!held_ || holder_ != std::this_thread::get_id())
-    throw PmError(EINVAL, "this thread has no send buffer");
+  const Guard guard(lock_);
+  if (!held_ || holder_ != ThisThread()) throw PmError(EINVAL, "this thread has no send buffer");
   held_ = false;
   sending_ = held_buffer_;
-  const uint8_t* const bytes = send_memory_.get() + size_t{held_buffer_} * PM_MESSAGE_MAX;
+  if (held_for_one_ != nullptr) held_for_.assign(1, held_for_one_);
   std::string why;
   int node = -1;
-  for (const unsigned to : held_for_) {
-    Peer* const peer = peers_[to].get();
-    if (!peer->gone) peer->sender->Send(bytes, held_length_);
+  for (Peer* const peer : held_for_) {
+    if (!peer->gone)
+      peer->sender->Send(MemoryOf(held_buffer_), held_length_, peer->receiver->Tell());
     if (!peer->gone) continue;
     why += (why.empty() ? "" : "; ") + peer->why;
-    node = static_cast<int>(to);
+    node = static_cast<int>(peer->node);
   }
   if (!why.empty()) throw PmError(ECONNRESET, why, node);
 }
 
-// A null *buffer: ENOBUFS.
-void pm_context::Receive(void** buffer, size_t* length, int* node) {
-  const Guard guard(mutex_);
-  *buffer = nullptr;
-  for (unsigned i = 0; i < peers_.size(); ++i) {
-    const unsigned from = (next_source_ + i) % mesh_.nodes();
-    Peer* const peer = peers_[from].get();
-    const void* bytes;
-    uint32_t count;
-    if (peer == nullptr || !peer->receiver->Take(&bytes, &count)) continue;
-    if (count == UINT32_MAX) {
-      Bury(peer, mesh_.Name(from) + " sent what is no message");
-      continue;
-    }
-    next_source_ = from + 1;
-    received_.push_back(from);
-    *buffer = const_cast<void*>(bytes);
-    *length = count;
-    if (node != nullptr) *node = static_cast<int>(from);
-    return;
+void pm_context::ReceiveNone() {
+  const Guard guard(lock_);
+  if (liar_ != nullptr) {
+    Bury(liar_, mesh_.Name(liar_->node) + " sent what is no message");
+    liar_ = nullptr;
   }
   if (++empty_polls_ % kEmptyPollsOfProgress == 0) Progress();
   if (!some_dead_) return;
@@ -415,17 +404,10 @@ void pm_context::Receive(void** buffer, size_t* length, int* node) {
   }
 }
 
-void pm_context::Release() {
-  const Guard guard(mutex_);
-  if (received_.empty()) throw PmError(EINVAL, "no receive buffer is the program's");
-  peers_[received_.front()]->receiver->Release();
-  received_.pop_front();
-}
-
 // ---- Remote write and read
 
 pm_handle pm_context::Lock(int node, void* address, size_t length) {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   if (node != PM_NODE_ANY) CheckPeer("node", node);
   if (address == nullptr || length == 0 || length >> exrnic::kPmOffsetBits != 0) {
     throw PmError(EINVAL, "address is null, or length is " + std::to_string(length) + ": 1 to 2^" +
@@ -435,14 +417,14 @@ pm_handle pm_context::Lock(int node, void* address, size_t length) {
 }
 
 void pm_context::Unlock(pm_handle handle) {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   const uint32_t index = areas_->Unlock(handle);
   ++version_;
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
     // It must not be lost for want of room.
     Await(mesh_.Name(peer->node) + " to take what was sent",
-          [&] { return peer->gone || peer->message_work < MessageWork(); });
+          [&] { return peer->gone || peer->message_work < message_work_; });
     PostInline(peer.get(), &version_, sizeof(version_),
                peer->theirs.control + offsetof(Control, version), true);
   }
@@ -513,7 +495,7 @@ void pm_context::Read(int node, pm_handle remote, pm_handle local, size_t length
 
 void pm_context::Transfer(vl_wr_opcode opcode, int node, pm_handle remote, pm_handle local,
                           size_t length) {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   Peer* const peer = CheckPeer("node", node);
   if (length == 0 || length > kTransferMax) {
     throw PmError(EINVAL,
@@ -549,7 +531,7 @@ void pm_context::Transfer(vl_wr_opcode opcode, int node, pm_handle remote, pm_ha
 
 // False: EBUSY.
 bool pm_context::TransfersDone(bool writes) {
-  const Guard guard(mutex_);
+  const Guard guard(lock_);
   Progress();
   std::vector<std::string>* const failed = writes ? &failed_writes_ : &failed_reads_;
   if (!failed->empty()) {
@@ -599,7 +581,7 @@ void pm_context::Progress() {
     next_watch_ = now + kPmWatchPause;
     Watch();
     for (const auto& peer : peers_)
-      if (peer != nullptr && !peer->gone) peer->sender->Remind(now);
+      if (peer != nullptr && !peer->gone && peer->sender->Remind(now)) CheckWindow(peer.get());
   }
 }
 
@@ -687,6 +669,7 @@ void pm_context::Bury(Peer* peer, const std::string& why, bool tell) {
   for (uint32_t i = 0; i < peer->writes; ++i) failed_writes_.push_back("pmWrite: " + why);
   for (uint32_t i = 0; i < peer->reads; ++i) failed_reads_.push_back("pmRead: " + why);
   peer->writes = peer->reads = peer->other_work = peer->message_work = 0;
+  CloseWindow(peer);
   peer->messages.reset();
   peer->transfers.reset();
   // Its completions do not come any more.

@@ -7,6 +7,8 @@
 #define EXRNIC_PM_CONTEXT_H
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,15 +16,29 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "areas.h"
 #include "channel.h"
+#include "exrnic/ntb.h"
 #include "exrnic/pm.h"
 #include "exrnic/verbs.hpp"
 #include "mesh.h"
 #include "pm_error.h"
+#include "yielding_lock.h"
+
+namespace exrnic {
+
+enum class PmWork : uint64_t { kMessage, kWrite, kRead, kOther };
+constexpr uint64_t kNoBuffer = 0xff;
+
+// node, work requests that end with it, kind, buffer
+inline uint64_t PmWorkId(unsigned node, PmWork work, uint64_t buffer = kNoBuffer,
+                         uint32_t covers = 1) {
+  return uint64_t{node} << 32 | uint64_t{covers} << 16 | static_cast<uint64_t>(work) << 8 | buffer;
+}
+
+}  // namespace exrnic
 
 struct pm_context {
  public:
@@ -34,8 +50,14 @@ struct pm_context {
   int nodes() const { return static_cast<int>(mesh_.nodes()); }
   void* GetSendBuffer(const int* nodes, int count, size_t length);
   void Send();
-  void Receive(void** buffer, size_t* length, int* node);
+  void ReceiveNone();  // nothing came: goes on with what else there is to do
   void Release();
+
+  // What these mostly are, in the fewest instructions. Null, or false: nothing was done, and they
+  // are to be called.
+  void* GetNow(int node, size_t length);
+  bool SendNow();
+  bool ReceiveNow(void** buffer, size_t* length, int* node);
   pm_handle Lock(int node, void* address, size_t length);
   void Unlock(pm_handle handle);
   void Write(int node, pm_handle remote, pm_handle local, size_t length);
@@ -44,7 +66,8 @@ struct pm_context {
   void WaitDone();
 
  private:
-  using Guard = std::lock_guard<std::mutex>;
+  static constexpr uint32_t kSignalEach = 16;  // work requests of messages
+  using Guard = std::lock_guard<exrnic::YieldingLock>;
 
   // Written by the peer; and `told`, which it reads.
   struct Control {
@@ -57,7 +80,9 @@ struct pm_context {
 
   struct Info {  // that two peers tell each other over TCP
     uint32_t node_id, message_qpn, transfer_qpn;
-    uint32_t stag;  // of `shared`
+    uint32_t window_qpn;  // kNoQueuePair: there is none
+    uint32_t stag;        // of `shared`
+    uint32_t zero;
     uint64_t control, entries, slots, areas;
   };
 
@@ -66,12 +91,30 @@ struct pm_context {
     void PushMessage(uint32_t place, const void* bytes, uint32_t length,
                      const exrnic::PmEntry& entry) override;
     void PushReleased(uint64_t released) override;
+    // By the window, which is there.
+    void StoreEntry(uint32_t place, const exrnic::PmEntry& entry) {
+      constexpr uint32_t kWords = sizeof(entry) / sizeof(uint64_t);
+      const auto* const words = reinterpret_cast<const uint8_t*>(&entry);
+      const uint32_t bytes = PmEntryBytes(entry);
+      for (uint32_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, words + at, sizeof(word));
+        entries_there[place * kWords + at / sizeof(word)] = word;
+      }
+      vl_window_flush();
+    }
     void PullReleased() override;
 
     pm_context* context = nullptr;
     unsigned node = 0;
     vl::Owned<vl_qp> messages, transfers;
+    // By these entries of short messages go, in stores, if there are remote windows.
+    vl::Owned<vl_qp> window_qp;
+    vl::Owned<vl_window> window;
+    volatile uint64_t* entries_there = nullptr;
     Info theirs = {};
+    vl_sge inline_bytes = {};     // of
+    vl_send_wr inline_push = {};  // what PostInline fills
     std::optional<exrnic::PmSender> sender;
     std::optional<exrnic::PmReceiver> receiver;
     uint32_t message_work = 0;                       // in the send queue of messages,
@@ -92,25 +135,75 @@ struct pm_context {
     uint32_t users = 0;  // PUSHes that read it
   };
 
+  static constexpr uint32_t kNoQueuePair = UINT32_MAX;
   void OpenRnic(const pm_attr& attr);
+  void OpenWindow(Peer* peer);
+  void CheckWindow(Peer* peer);
+  void CloseWindow(Peer* peer);
   void MakePeers();
   Info InfoFor(unsigned node);
   vl_qp_init_attr QueuePair(uint32_t work, uint32_t reads) const;
-  uint32_t MessageWork() const { return 2 * places_ + 2 * PM_SLOTS_OF_NODE + 4; }
   Control* ControlOf(unsigned node) { return &control_[node]; }
   unsigned IndexAt(unsigned node, unsigned at) const;
 
-  Peer* CheckPeer(const char* name, int node);
-  void ExpectConnected(const Peer& peer) const;
+  Peer* CheckPeer(const char* name, int node) {
+    if (node < 0 || node >= nodes() || node == self()) FailPeer(name, node);
+    return peers_[static_cast<size_t>(node)].get();
+  }
+  [[noreturn]] void FailPeer(const char* name, int node) const;
+  void ExpectConnected(const Peer& peer) const {
+    if (peer.gone) throw exrnic::PmError(ECONNRESET, peer.why, static_cast<int>(peer.node));
+  }
+  // There is room for it.
+  [[gnu::always_inline]] inline void PostNow(Peer* peer, const void* bytes, uint32_t length,
+                                             uint64_t remote, bool signaled) {
+    uint32_t covers = 1;
+    const bool signals = Signals(peer, 1, signaled, &covers);
+    peer->inline_bytes = {vl::AddressOf(bytes), length, 0};
+    vl_send_wr* const wr = &peer->inline_push;
+    wr->wr_id = exrnic::PmWorkId(peer->node, exrnic::PmWork::kMessage, exrnic::kNoBuffer, covers);
+    wr->flags = VL_SEND_INLINE | (signals ? VL_SEND_SIGNALED : 0);
+    wr->remote_address = remote;
+    Post(peer, peer->messages.get(), *wr);
+  }
   void PostInline(Peer* peer, const void* bytes, uint32_t length, uint64_t remote,
                   bool signaled = false);
-  void Post(Peer* peer, vl_qp* qp, const vl_send_wr& wr);
+  void Post(Peer* peer, vl_qp* qp, const vl_send_wr& wr) {
+    if (!peer->gone && vl_post_sq(qp, &wr, nullptr) != 0) BuryUnposted(peer);
+  }
+  void BuryUnposted(Peer* peer);
   // Whether the next one is to complete visibly, of so many work requests. *covers: with which.
-  bool Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers);
+  bool Signals(Peer* peer, uint32_t work, bool always, uint32_t* covers) {
+    peer->message_work += work;
+    peer->unsignaled += work;
+    if (!always && peer->unsignaled < kSignalEach) return false;
+    *covers = peer->unsignaled;
+    peer->unsignaled = 0;
+    return true;
+  }
   void Flush(Peer* peer);  // so that all of messages completes visibly
   // Whether all messages to it have ended; makes them end, reminders that came later, too.
   bool Settled(Peer* peer);
-  bool HasRoom(Peer* peer);
+  // A message takes two work requests; the rest is for releases, and for what is said again.
+  bool HasRoom(Peer* peer) const {
+    return peer->message_work + 2 <= message_work_ - PM_SLOTS_OF_NODE && peer->sender->HasPlace();
+  }
+  // As a number. It may come back for another thread, when this one has ended.
+  static const void* ThisThread() {
+    static thread_local char own;
+    return &own;
+  }
+  uint8_t* MemoryOf(uint32_t buffer) {
+    return send_memory_.get() + size_t{buffer} * PM_MESSAGE_MAX;
+  }
+  void* Hold(uint32_t buffer, size_t length) {
+    held_ = true;
+    holder_ = ThisThread();
+    held_buffer_ = buffer;
+    held_length_ = static_cast<uint32_t>(length);
+    next_buffer_ = buffer + 1;
+    return MemoryOf(buffer);
+  }
   std::optional<uint32_t> FreeBuffer();
 
   void Progress();
@@ -127,12 +220,14 @@ struct pm_context {
   void Await(const std::string& what, Condition&& condition);
 
   const std::chrono::milliseconds limit_;
-  std::mutex mutex_;
+  exrnic::YieldingLock lock_;
   exrnic::Mesh mesh_;
   vl::Owned<vl_rnic> own_rnic_;
   vl_rnic* rnic_ = nullptr;
   uint32_t node_id_ = 0;
   uint32_t places_ = 0;
+  bool windows_ = false;       // short messages may go by them
+  uint32_t message_work_ = 0;  // work requests that a queue pair for messages holds
   vl::Owned<vl_pd> pd_;
   vl::Owned<vl_cq> cq_;
   // Registered as one region, which peers write and read: control words, entries, slots, areas.
@@ -150,20 +245,89 @@ struct pm_context {
 
   // From get to send.
   bool held_ = false;
-  std::thread::id holder_;
+  const void* holder_ = nullptr;  // a thread
   uint32_t held_buffer_ = 0;
   uint32_t held_length_ = 0;
-  std::vector<unsigned> held_for_, wanted_;
+  Peer* held_for_one_ = nullptr;  // or
+  std::vector<Peer*> held_for_, wanted_;
   uint32_t sending_ = 0;  // the buffer that PushMessage posts
 
   std::vector<std::unique_ptr<Peer>> peers_;  // of each node; the own one is null
-  std::deque<unsigned> received_;             // whose buffers the program has, the oldest first
-  unsigned next_source_ = 0;
+  std::vector<Peer*> others_;                 // all of them
+  size_t next_source_ = 0;                    // of these
+  size_t looks_ = 0;                          // of a pmReceive at them
+  // Whose buffers the program has, the oldest first: by the count of what was received, and
+  // released.
+  std::array<Peer*, PM_SLOTS> received_{};
+  uint32_t received_count_ = 0, released_count_ = 0;
   unsigned empty_polls_ = 0;
   bool some_dead_ = false;  // and not told
+  Peer* liar_ = nullptr;    // has sent what is no message, and is to be buried
   uint64_t version_ = 0;    // of the own areas
   std::vector<std::string> failed_writes_, failed_reads_;
   exrnic::PmClock::time_point next_watch_{};
 };
+
+inline void* pm_context::GetNow(int node, size_t length) {
+  const Guard guard(lock_);
+  const uint32_t buffer = next_buffer_ % PM_SEND_BUFFERS;
+  if (held_ || length > PM_MESSAGE_MAX || static_cast<unsigned>(node) >= peers_.size() ||
+      buffers_[buffer].users != 0)
+    return nullptr;
+  Peer* const peer = peers_[static_cast<unsigned>(node)].get();
+  if (peer == nullptr || peer->gone || !HasRoom(peer)) return nullptr;
+  held_for_one_ = peer;
+  return Hold(buffer, length);
+}
+
+inline bool pm_context::ReceiveNow(void** buffer, size_t* length, int* node) {
+  const Guard guard(lock_);
+  for (size_t looks = looks_; looks != 0; --looks) {
+    Peer* const peer = others_[next_source_];
+    if (++next_source_ == others_.size()) next_source_ = 0;
+    const void* bytes;
+    uint32_t count;
+    uint16_t released;
+    if (!peer->receiver->Take(&bytes, &count, &released)) continue;
+    if (count == UINT32_MAX) {
+      liar_ = peer;
+      return false;
+    }
+    peer->sender->Hear(released);
+    received_[received_count_++ % PM_SLOTS] = peer;
+    *buffer = const_cast<void*>(bytes);
+    *length = count;
+    if (node != nullptr) *node = static_cast<int>(peer->node);
+    return true;
+  }
+  return false;
+}
+
+inline bool pm_context::SendNow() {
+  const Guard guard(lock_);
+  Peer* const peer = held_for_one_;
+  if (!held_ || peer == nullptr || holder_ != ThisThread() || held_length_ > exrnic::kPmShort ||
+      peer->gone || peer->message_work >= message_work_)
+    return false;
+  held_ = false;
+  uint32_t place;
+  const exrnic::PmEntry* const entry =
+      peer->sender->Fill(MemoryOf(held_buffer_), held_length_, peer->receiver->Tell(), &place);
+  if (peer->entries_there != nullptr) {
+    peer->StoreEntry(place, *entry);
+    return true;
+  }
+  PostNow(peer, entry, PmEntryBytes(*entry), peer->theirs.entries + place * sizeof(exrnic::PmEntry),
+          false);
+  ExpectConnected(*peer);
+  return true;
+}
+
+inline void pm_context::Release() {
+  const Guard guard(lock_);
+  if (received_count_ == released_count_)
+    throw exrnic::PmError(EINVAL, "no receive buffer is the program's");
+  received_[released_count_++ % PM_SLOTS]->receiver->Release();
+}
 
 #endif  // EXRNIC_PM_CONTEXT_H

@@ -14,8 +14,10 @@
 namespace {
 
 thread_local std::string pm_text;
+thread_local bool pm_has_text = false;  // looked at by each call
 
 int FailPm(int error, const std::string& text) {
+  pm_has_text = true;
   try {
     pm_text = text;
   } catch (const std::bad_alloc&) {
@@ -26,10 +28,21 @@ int FailPm(int error, const std::string& text) {
 
 int FailNull(const char* name) { return FailPm(EINVAL, std::string(name) + " is null"); }
 
+__attribute__((noinline)) void ClearText() {
+  pm_text.clear();
+  pm_has_text = false;
+}
+
+// Of a call that has gone well.
+int Fine() {
+  if (pm_has_text) ClearText();
+  return 0;
+}
+
 // What `call` returns; or that of what it throws. node: where that goes whose fault it was.
 template <typename Call>
 int PmCall(Call&& call, int* node = nullptr) {
-  pm_text.clear();
+  Fine();
   try {
     return call();
   } catch (const exrnic::PmError& error) {
@@ -59,12 +72,32 @@ int FoundNone() {
   return ENOBUFS;
 }
 
-int GetBuffer(pm_context* context, const int* nodes, int count, void** buffer, size_t length) {
+__attribute__((noinline)) int GetBuffer(pm_context* context, const int* nodes, int count,
+                                        void** buffer, size_t length) {
   return ContextCall(context, [&] {
     if (buffer == nullptr || nodes == nullptr) return FailNull("buffer, or nodes,");
     *buffer = context->GetSendBuffer(nodes, count, length);
     return *buffer == nullptr ? FoundNone() : 0;
   });
+}
+
+__attribute__((noinline)) int GetBufferOf(pm_context* context, int node, void** buffer,
+                                          size_t length) {
+  return GetBuffer(context, &node, 1, buffer, length);
+}
+
+// pmReceive of a context that has nothing now.
+__attribute__((noinline)) int ReceiveNone(pm_context* context, void** buffer, const size_t* length,
+                                          int* node) {
+  return ContextCall(
+      context,
+      [&] {
+        if (buffer == nullptr || length == nullptr) return FailNull("buffer, or length,");
+        *buffer = nullptr;
+        context->ReceiveNone();
+        return FoundNone();
+      },
+      node);
 }
 
 }  // namespace
@@ -103,7 +136,14 @@ int pmGetNodes(pm_context* context, int* nodes) {
 }
 
 int pmGetSendBuffer(pm_context* context, int node, void** buffer, size_t length) {
-  return GetBuffer(context, &node, 1, buffer, length);
+  if (context != nullptr && buffer != nullptr) {
+    void* const now = context->GetNow(node, length);
+    if (now != nullptr) {
+      *buffer = now;
+      return Fine();
+    }
+  }
+  return GetBufferOf(context, node, buffer, length);
 }
 
 int pmGetMulticastBuffer(pm_context* context, const int* nodes, int count, void** buffer,
@@ -113,7 +153,7 @@ int pmGetMulticastBuffer(pm_context* context, const int* nodes, int count, void*
 
 int pmSend(pm_context* context) {
   return ContextCall(context, [context] {
-    context->Send();
+    if (!context->SendNow()) context->Send();
     return 0;
   });
 }
@@ -123,14 +163,10 @@ int pmReceive(pm_context* context, void** buffer, size_t* length) {
 }
 
 int pmReceiveFrom(pm_context* context, void** buffer, size_t* length, int* node) {
-  return ContextCall(
-      context,
-      [&] {
-        if (buffer == nullptr || length == nullptr) return FailNull("buffer, or length,");
-        context->Receive(buffer, length, node);
-        return *buffer == nullptr ? FoundNone() : 0;
-      },
-      node);
+  if (context != nullptr && buffer != nullptr && length != nullptr &&
+      context->ReceiveNow(buffer, length, node))
+    return Fine();
+  return ReceiveNone(context, buffer, length, node);
 }
 
 int pmReleaseReceiveBuffer(pm_context* context) {

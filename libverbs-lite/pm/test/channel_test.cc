@@ -81,13 +81,14 @@ TEST_CASE(
     now += std::chrono::microseconds(500);
     if (ends.sender.sent() < kMessages && ends.sender.HasPlace()) {
       const auto message = Numbered(ends.sender.sent());
-      ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()));
+      ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()), 0);
     }
     ends.sender.Remind(now);
     if (turns % 5 == 0) ends.wire.ComeLate();
     const void* bytes;
     uint32_t length;
-    while (ends.receiver.Take(&bytes, &length)) {
+    uint16_t released;
+    while (ends.receiver.Take(&bytes, &length, &released)) {
       const auto expected = Numbered(received++);
       REQUIRE(length == expected.size());
       REQUIRE(memcmp(bytes, expected.data(), length) == 0);
@@ -102,13 +103,14 @@ TEST_CASE("a sender with all places taken hears of the last release by reading i
   const auto message = Numbered(1);
   for (uint32_t i = 0; i < kPlaces; ++i) {
     REQUIRE(ends.sender.HasPlace());
-    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()));
+    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()), 0);
   }
   CHECK(!ends.sender.HasPlace());
   const void* bytes;
   uint32_t length;
+  uint16_t released;
   for (uint32_t i = 0; i < kPlaces; ++i) {
-    REQUIRE(ends.receiver.Take(&bytes, &length));
+    REQUIRE(ends.receiver.Take(&bytes, &length, &released));
     ends.receiver.Release();
   }
   ends.wire.released = 0;  // all were lost
@@ -123,7 +125,7 @@ TEST_CASE("PUSHes go back to back: nothing is read between them, and nothing awa
   Ends ends;
   const auto message = Numbered(50);
   for (uint32_t i = 0; i < kPlaces; ++i)
-    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()));
+    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()), 0);
   CHECK(ends.wire.pushes == kPlaces);
   CHECK(ends.wire.pulls == 0);
 }
@@ -132,18 +134,79 @@ TEST_CASE("a peer that says it has released what was never sent gets no place fo
   Ends ends;
   const auto message = Numbered(1);
   for (uint32_t i = 0; i < kPlaces; ++i)
-    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()));
+    ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()), 0);
   ends.wire.released = 1000;
   CHECK(!ends.sender.HasPlace());
 }
 
 TEST_CASE("a length that cannot be is told as such, and reaches beyond no slot") {
+  for (const uint16_t said : {kSlot + 1, 0xffffu}) {
+    Ends ends;
+    ends.wire.entries[0] = {1, said, 0, {1}};
+    const void* bytes;
+    uint32_t length;
+    uint16_t released;
+    REQUIRE(ends.receiver.Take(&bytes, &length, &released));
+    CHECK(length == UINT32_MAX);
+  }
+}
+
+TEST_CASE("a message that was not released is not written over unseen") {
   Ends ends;
-  ends.wire.entries[0] = {1, kSlot + 1, {}, 1};
   const void* bytes;
   uint32_t length;
-  REQUIRE(ends.receiver.Take(&bytes, &length));
-  CHECK(length == UINT32_MAX);
+  uint16_t released;
+  for (uint32_t n = 1; n <= kPlaces + 1; ++n) {
+    PmEntry entry = {n, 0, 0, {}};
+    memcpy(entry.bytes, &n, sizeof(n));
+    ends.wire.entries[(n - 1) % kPlaces] = entry;
+    REQUIRE(ends.receiver.Take(&bytes, &length, &released));
+    CHECK(length == (n <= kPlaces ? 0 : UINT32_MAX));
+  }
+}
+
+TEST_CASE("an entry of which one end has arrived is none yet, whatever its message's length") {
+  for (uint32_t size = 0; size <= kPmShort + 1; ++size) {
+    Ends ends;
+    const std::vector<uint8_t> message(size, 9);
+    ends.sender.Send(message.data(), size, 0);
+    const uint32_t written = PmEntryBytes(ends.wire.entries[0]);
+    CHECK(written <= sizeof(PmEntry));
+    const void* bytes;
+    uint32_t length;
+    uint16_t released;
+    PmEntry whole = ends.wire.entries[0];
+    memset(reinterpret_cast<uint8_t*>(&ends.wire.entries[0]) + written - 4, 0, 4);
+    CHECK(!ends.receiver.Take(&bytes, &length, &released));
+    ends.wire.entries[0] = whole;
+    REQUIRE(ends.receiver.Take(&bytes, &length, &released));
+    CHECK(length == size);
+    CHECK(memcmp(bytes, message.data(), size) == 0);
+  }
+}
+
+TEST_CASE("messages of the other direction tell what was released, whatever becomes of updates") {
+  Ends there, back;  // two directions of one channel
+  const void* bytes;
+  uint32_t length;
+  uint16_t released;
+  for (uint32_t round = 0; round < 70000; ++round) {  // beyond 2^16
+    there.wire.released = back.wire.released = 0;     // lost
+    REQUIRE(there.sender.HasPlace());
+    there.sender.Send(&round, sizeof(round), back.receiver.Tell());
+    REQUIRE(there.receiver.Take(&bytes, &length, &released));
+    there.receiver.Release();
+    back.sender.Hear(released);
+    REQUIRE(back.sender.HasPlace());
+    back.sender.Send(&round, sizeof(round), there.receiver.Tell());
+    REQUIRE(back.receiver.Take(&bytes, &length, &released));
+    back.receiver.Release();
+    there.sender.Hear(released);
+  }
+  for (uint32_t n = 0; there.sender.HasPlace(); ++n) there.sender.Send(&n, sizeof(n), 0);
+  there.sender.Hear(static_cast<uint16_t>(released - 1));            // late
+  there.sender.Hear(static_cast<uint16_t>(released + kPlaces + 1));  // of what was never sent
+  CHECK(!there.sender.HasPlace());
 }
 
 }  // namespace
