@@ -175,19 +175,28 @@ static inline bool exrnic_suits_block(const struct exrnic_wqe* head) {
 }
 
 /*
- * The block of a work request of that queue pair; `index`: slots posted with it. *next: the place
- * of the next one, 0 at first. In turn, so that no two share a write-combining buffer.
+ * Where the next block of a page goes. *next: 0 at first. In turn, so that no two share a
+ * write-combining buffer.
+ */
+static inline uint32_t exrnic_next_block(uint32_t* next) {
+  const uint32_t offset = EXRNIC_PIO_AREA + *next * (uint32_t)sizeof(struct exrnic_wqe);
+
+  *next = (*next + 1) % EXRNIC_PIO_BLOCKS;
+  return offset;
+}
+
+/*
+ * The block of a work request of that queue pair; `index`: slots posted with it. *next: as of
+ * exrnic_next_block().
  */
 static inline void exrnic_send_block(const struct exrnic_user_page* page, uint32_t* next,
                                      const struct exrnic_wqe* wqe, uint32_t number,
                                      uint16_t index) {
-  const uint32_t offset = EXRNIC_PIO_AREA + *next * (uint32_t)sizeof(*wqe);
   struct exrnic_wqe block = *wqe;
 
   block.number = EXRNIC_DP_LE32(number);
   block.index = EXRNIC_DP_LE32(index);
-  *next = (*next + 1) % EXRNIC_PIO_BLOCKS;
-  exrnic_store_block(page, offset, &block);
+  exrnic_store_block(page, exrnic_next_block(next), &block);
 }
 
 /* Likewise of the message channel of that page; number and index: those of its doorbell. */
@@ -347,6 +356,17 @@ static inline void exrnic_work_queue_put(struct exrnic_work_queue* queue,
     queue->wr_ids[exrnic_ring_slot(&queue->ring, (uint16_t)(tail + i))] = wr_id;
   /* Release: who polls the completion of this work request finds its wr_id. */
   EXRNIC_DP_STORE_RELEASE(&queue->ring.tail, (uint16_t)(tail + count));
+}
+
+/* The same of a work request of one slot. */
+static inline void exrnic_work_queue_put_slot(struct exrnic_work_queue* queue,
+                                              const struct exrnic_wqe* wqe, uint64_t wr_id) {
+  const uint16_t tail = exrnic_ring_posted(&queue->ring);
+  const uint32_t slot = exrnic_ring_slot(&queue->ring, tail);
+
+  EXRNIC_DP_COPY(queue->ring.slots + slot, wqe, sizeof(*wqe));
+  queue->wr_ids[slot] = wr_id;
+  EXRNIC_DP_STORE_RELEASE(&queue->ring.tail, (uint16_t)(tail + 1));
 }
 
 /*

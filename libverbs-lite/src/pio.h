@@ -9,6 +9,7 @@
 #include "exrnic_data_path.h"
 #include "spin_lock.h"
 #include "transport/user_page.h"
+#include "work_queue.h"
 
 namespace exrnic {
 
@@ -27,6 +28,19 @@ class PioBlocks {
   // Stores the block of a work request that stands in the ring; index: slots posted with it. False:
   // somebody else is storing one; the doorbell is to be rung instead.
   bool TrySend(const UserPage& user_page, const exrnic_wqe& wqe, uint32_t number, uint16_t index);
+
+  // The same of one that is put into the queue of that number first, if nobody else is storing a
+  // block. wqe: without number and index, and then with.
+  [[gnu::always_inline]] bool TryShort(const UserPage& user_page, exrnic_wqe* wqe, uint32_t number,
+                                       WorkQueue* queue, uint64_t wr_id) {
+    if (!enabled_ || !lock_.try_lock()) return false;
+    queue->PutSlot(*wqe, wr_id);
+    wqe->number = number;
+    wqe->index = queue->posted();
+    exrnic_store_block(user_page.get(), exrnic_next_block(&next_), wqe);
+    lock_.unlock();
+    return true;
+  }
 
   // Likewise the block of the message channel, which also stands in its work ring.
   bool TryFirmware(const UserPage& user_page, const exrnic_channel_work& work, uint32_t number,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // vl_post_sq, vl_post_rq, vl_post_srq_recv: from work requests to WQEs.
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "exrnic_post.h"
@@ -36,12 +37,10 @@ constexpr int VL_OP_FAST_REGISTER = EXRNIC_WQE_OPCODE_FAST_REGISTER;
 EXRNIC_WQE_OPCODE_EACH(EXRNIC_SAME_NUMBER)
 #undef EXRNIC_SAME_NUMBER
 
-// What the work request may have.
-exrnic_wqe_opcode_properties OpOf(const vl_send_wr& wr) {
-  return exrnic_of_wqe_opcode(static_cast<unsigned>(wr.opcode));
-}
+// What a work request may have.
+using Op = exrnic_wqe_opcode_properties;
 
-int FlagsOf(const exrnic_wqe_opcode_properties& op) {
+int FlagsOf(const Op& op) {
   return VL_SEND_SIGNALED | VL_SEND_FENCE | (op.inlines ? VL_SEND_INLINE : 0) |
          (op.receive ? VL_SEND_SOLICITED : 0);
 }
@@ -95,14 +94,14 @@ uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   return slots;
 }
 
-uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
+uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, const Op& op, exrnic_work* wqe) {
   if (wr.flags & VL_SEND_INLINE) {
     return PutInline(wr.sg_list, wr.num_sge, qp.send_shape.inline_bytes, wqe);
   }
-  if (OpOf(wr).atomic) return PutAtomic(qp, wr, wqe);
-  const uint32_t most = OpOf(wr).stays ? 0 : qp.send_shape.elements;
+  if (op.atomic) return PutAtomic(qp, wr, wqe);
+  const uint32_t most = op.stays ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
-  if (slots == 0 || !OpOf(wr).pull) return slots;
+  if (slots == 0 || !op.pull) return slots;
   const uint32_t reads = exrnic_elements_reads(wr.sg_list, static_cast<uint32_t>(wr.num_sge));
   if (reads <= qp.reads_out) return slots;
   Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u", reads,
@@ -110,7 +109,7 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   return 0;
 }
 
-bool Carries(vl_service service, const exrnic_wqe_opcode_properties& op) {
+bool Carries(vl_service service, const Op& op) {
   if (service == VL_SERVICE_UD) return op.ud;
   return service == VL_SERVICE_RC || op.uc;
 }
@@ -132,8 +131,7 @@ bool PutDestination(const vl_qp& qp, const vl_destination& to, exrnic_work* wqe)
 }
 
 // False with an error.
-bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
-  const exrnic_wqe_opcode_properties op = OpOf(wr);
+bool MayHave(const vl_qp& qp, const vl_send_wr& wr, const Op& op) {
   const int opcode = static_cast<int>(wr.opcode);
   if (!op.posted || (op.registers && !op.binds)) {
     Fail(EINVAL, "opcode is %d: no VL_OP_*", opcode);
@@ -174,8 +172,8 @@ bool PutBind(const vl_mw_bind& bind, exrnic_work* wqe) {
 }
 
 uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
-  if (!MayHave(qp, wr)) return 0;
-  const exrnic_wqe_opcode_properties op = OpOf(wr);
+  const Op op = exrnic_of_wqe_opcode(static_cast<unsigned>(wr.opcode));
+  if (!MayHave(qp, wr, op)) return 0;
   wqe->head = {};
   wqe->head.opcode = static_cast<uint8_t>(wr.opcode);
   wqe->head.flags = static_cast<uint8_t>(wr.flags);
@@ -188,7 +186,7 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   const bool to_anyone = qp.service == VL_SERVICE_UD && !op.stays;
   if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
   if (op.binds && !PutBind(wr.bind, wqe)) return 0;
-  const uint32_t slots = PutPayload(qp, wr, wqe);
+  const uint32_t slots = PutPayload(qp, wr, op, wqe);
   const uint32_t mtu = qp.pd->rnic->info.mtu;
   if (slots == 0 || !to_anyone || wqe->head.length <= mtu) return slots;
   Fail(EINVAL, "a datagram of %u bytes: at most the mtu, %u", wqe->head.length, mtu);
@@ -281,10 +279,80 @@ int PostList(Queue* queue, const Limits& limits, const Bell& bell, MayPost may_p
   return Fail(error);
 }
 
+// At most 32 bytes, with no call.
+void CopyFew(uint8_t* to, const uint8_t* from, size_t bytes) {
+  const auto piece = [&](size_t at, auto word) {
+    memcpy(&word, from + at, sizeof(word));
+    memcpy(to + at, &word, sizeof(word));
+  };
+  struct Words {
+    uint64_t word[2];
+  };
+  // From both ends: they meet, or overlap.
+  if (bytes >= 16) {
+    piece(0, Words());
+    piece(bytes - 16, Words());
+  } else if (bytes >= 8) {
+    piece(0, uint64_t());
+    piece(bytes - 8, uint64_t());
+  } else if (bytes >= 4) {
+    piece(0, uint32_t());
+    piece(bytes - 4, uint32_t());
+  } else {
+    for (size_t at = 0; at < bytes; ++at) piece(at, uint8_t());
+  }
+}
+
+// What a list has, and more, does not: one work request alone, whose bytes are few, inline and in
+// one piece, and that goes as a PIO block. It is the shortest way of a message, so it is made and
+// stored here without a detour. False, and nothing was done: PostList is to do it, or to say what
+// is wrong.
+bool PostShort(vl_qp* qp, const vl_send_wr& wr) {
+  constexpr uint32_t kRoom = EXRNIC_WORK_ROOM(1);
+  const bool push = wr.opcode == VL_OP_PUSH;
+  const int flags = VL_SEND_INLINE | VL_SEND_SIGNALED | (push ? 0 : VL_SEND_SOLICITED);
+  if (wr.next != nullptr || wr.num_sge != 1 || wr.sg_list == nullptr ||
+      (!push && wr.opcode != VL_OP_SEND) || (wr.flags & ~flags) != 0 ||
+      (wr.flags & VL_SEND_INLINE) == 0)
+    return false;
+  const vl_sge& bytes = *wr.sg_list;
+  if (bytes.length > kRoom || bytes.length > qp->send_shape.inline_bytes ||
+      qp->service != VL_SERVICE_RC)
+    return false;
+  vl_rnic* const rnic = qp->pd->rnic;
+  exrnic_wqe wqe = {};
+  wqe.opcode = static_cast<uint8_t>(wr.opcode);
+  wqe.flags = static_cast<uint8_t>(wr.flags);
+  wqe.num_slots = 1;
+  wqe.length = bytes.length;
+  if (push) {
+    wqe.remote_to = wr.remote_address;
+    wqe.remote_stag = wr.remote_stag;
+  }
+  CopyFew(reinterpret_cast<uint8_t*>(&wqe) + offsetof(exrnic_wqe, sge0_address),
+          reinterpret_cast<const uint8_t*>(bytes.address), bytes.length);
+  std::lock_guard<SpinLock> guard(qp->sq.lock());
+  if (qp->state != VL_QPS_RTS || qp->windows != 0 || !rnic->user_page.usable() ||
+      !qp->sq.HasRoom(1))
+    return false;
+  if (!rnic->pio.TryShort(rnic->user_page, &wqe, qp->number, &qp->sq, wr.wr_id)) return false;
+  ClearErrorText();
+  return true;
+}
+
 template <typename Wr>
 int Refuse(const Wr* wr, const Wr** bad_wr) {
   if (bad_wr != nullptr) *bad_wr = wr;
   return -1;
+}
+
+__attribute__((noinline)) int PostSends(vl_qp* qp, const vl_send_wr* wr,
+                                        const vl_send_wr** bad_wr) {
+  if (!BeginCall({{"qp", qp}, {"wr", wr}})) return Refuse(wr, bad_wr);
+  vl_rnic* rnic = qp->pd->rnic;
+  const Bell bell = {rnic->user_page, qp->number, &rnic->pio};
+  const auto may_post = [qp] { return MaySend(*qp); };
+  return PostList(&qp->sq, *qp, bell, may_post, wr, bad_wr);
 }
 
 }  // namespace
@@ -292,11 +360,8 @@ int Refuse(const Wr* wr, const Wr** bad_wr) {
 }  // namespace exrnic
 
 int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
-  if (!exrnic::BeginCall({{"qp", qp}, {"wr", wr}})) return exrnic::Refuse(wr, bad_wr);
-  vl_rnic* rnic = qp->pd->rnic;
-  const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};
-  const auto may_post = [qp] { return exrnic::MaySend(*qp); };
-  return exrnic::PostList(&qp->sq, *qp, bell, may_post, wr, bad_wr);
+  if (qp != nullptr && wr != nullptr && exrnic::PostShort(qp, *wr)) return 0;
+  return exrnic::PostSends(qp, wr, bad_wr);
 }
 
 int vl_post_rq(vl_qp* qp, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {

@@ -25,6 +25,10 @@ class WorkQueue : public SlotRing<exrnic_work_queue> {
   void Put(const exrnic_work& work, uint32_t count, uint64_t wr_id) {
     exrnic_work_queue_put(&queue_, &work, count, wr_id);
   }
+  // Of one slot.
+  void PutSlot(const exrnic_wqe& wqe, uint64_t wr_id) {
+    exrnic_work_queue_put_slot(&queue_, &wqe, wr_id);
+  }
   bool Complete(uint32_t wqe_index, uint64_t* wr_id) {
     return exrnic_work_queue_complete(&queue_, wqe_index, wr_id);
   }
