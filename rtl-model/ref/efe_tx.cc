@@ -2,6 +2,7 @@
 #include "rtl-model/ref/efe_tx.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace exrnic::ref {
@@ -35,8 +36,14 @@ void EfeTx::submit(Segment&& segment) {
                trace_flags(segment));
   ++kept_;
   stop_broken(segment);
-  std::deque<Segment>& fresh = peers_[segment.node].fresh;
+  std::deque<Segment>& fresh = busy(segment.node).fresh;
   fresh.push_back(std::move(segment));
+}
+
+EfeTx::Peer& EfeTx::busy(uint32_t node) {
+  Peer& peer = peers_[node];
+  busy_.emplace(node, &peer);
+  return peer;
 }
 
 // What is behind a segment that is lost for good does not leave.
@@ -58,8 +65,9 @@ bool EfeTx::may_begin(uint32_t node, size_t segments) {
 }
 
 void EfeTx::owe_ack(uint32_t node, bool alone) {
-  peers_[node].ack_owed = true;
-  peers_[node].alone_owed |= alone;
+  Peer& peer = busy(node);
+  peer.ack_owed = true;
+  peer.alone_owed |= alone;
 }
 
 // ---- What the peer says
@@ -199,7 +207,9 @@ void EfeTx::ask_again(Peer& peer) {
 }
 
 void EfeTx::strike_timeouts() {
-  for (auto& [node, peer] : peers_) {
+  for (const auto& entry : busy_) {
+    const uint32_t node = entry.first;
+    Peer& peer = *entry.second;
     if (peer.unacked.empty() || state_.cycle < peer.deadline) continue;
     if (peer.suspects) {
       restart_clock(peer);
@@ -232,7 +242,9 @@ void EfeTx::strike_timeouts() {
 
 // A greeting goes out again until something comes from the node.
 void EfeTx::greet_again() {
-  for (auto& [node, peer] : peers_) {
+  for (const auto& entry : busy_) {
+    const uint32_t node = entry.first;
+    Peer& peer = *entry.second;
     if (!peer.greeting) continue;
     if (efe_rx_.position(node).session != 0 || !peer.unacked.empty()) peer.greeting = false;
     if (!peer.greeting || state_.cycle < peer.deadline) continue;
@@ -244,7 +256,8 @@ void EfeTx::greet_again() {
 }
 
 bool EfeTx::resend_one(CoreSink& sink) {
-  for (auto& [node, peer] : peers_) {
+  for (const auto& [node, of_node] : busy_) {
+    Peer& peer = *of_node;
     if (peer.lost == 0 || !peer.window.due(state_.cycle)) continue;
     const auto found = std::find_if(peer.unacked.begin(), peer.unacked.end(),
                                     [](const UnderWay& frame) { return frame.lost; });
@@ -272,10 +285,10 @@ bool EfeTx::may_send_new(const Peer& peer) const {
 // Segments to a node leave in the order of their submission; nodes take turns. (While a node is
 // being resent to, that comes first.)
 bool EfeTx::send_new(CoreSink& sink) {
-  const auto waits = [this](const auto& entry) { return may_send_new(entry.second); };
-  auto found = std::find_if(peers_.upper_bound(last_served_), peers_.end(), waits);
-  if (found == peers_.end()) found = std::find_if(peers_.begin(), peers_.end(), waits);
-  if (found == peers_.end()) return false;
+  const auto waits = [this](const auto& entry) { return may_send_new(*entry.second); };
+  auto found = std::find_if(busy_.upper_bound(last_served_), busy_.end(), waits);
+  if (found == busy_.end()) found = std::find_if(busy_.begin(), busy_.end(), waits);
+  if (found == busy_.end()) return false;
   last_served_ = found->first;
   send_first(sink, last_served_);
   return true;
@@ -313,7 +326,8 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
 }
 
 bool EfeTx::send_ack(CoreSink& sink) {
-  for (auto& [node, peer] : peers_) {
+  for (const auto& [node, of_node] : busy_) {
+    Peer& peer = *of_node;
     if (!peer.ack_owed) continue;
     state_.count(EXRNIC_COUNTER_ACKS_TX);
     send(sink, node, peer.next, nullptr);
@@ -462,12 +476,14 @@ void EfeTx::run(CoreSink& sink) {
   while (sink.can_transmit() &&
          (resend_one(sink) || send_new(sink) || send_credit(sink) || send_ack(sink))) {
   }
+  for (auto entry = busy_.begin(); entry != busy_.end();)
+    entry = entry->second->is_busy() ? std::next(entry) : busy_.erase(entry);
 }
 
 bool EfeTx::idle() const {
   return kept_ == 0 && credits_.empty() &&
-         std::none_of(peers_.begin(), peers_.end(), [](const auto& entry) {
-           return entry.second.ack_owed || entry.second.greeting;
+         std::none_of(busy_.begin(), busy_.end(), [](const auto& entry) {
+           return entry.second->ack_owed || entry.second->greeting;
          });
 }
 
@@ -475,7 +491,8 @@ uint64_t EfeTx::next_act(CoreSink& sink) const {
   const uint64_t now = state_.cycle;
   const uint64_t room = now + 1 + sink.busy_cycles(CoreSink::Ready::kTransmit);
   uint64_t next = credits_.empty() ? kNever : room;
-  for (const auto& [node, peer] : peers_) {
+  for (const auto& entry : busy_) {
+    const Peer& peer = *entry.second;
     if (peer.greeting) return 1;
     if (peer.ack_owed) next = std::min(next, room);
     if (!peer.unacked.empty()) next = std::min(next, peer.deadline);

@@ -78,8 +78,10 @@ class EfeTx final : public EfeRx::Answerer {
     uint64_t deadline = 0;  // else when the time-out strikes
     bool ack_owed = false;
     bool alone_owed = false;  // with ack_owed
+    bool is_busy() const { return kept() != 0 || ack_owed || greeting; }
   };
 
+  Peer& busy(uint32_t node);  // it has something to do from now on
   void stop_broken(Segment& segment);
   void strike_timeouts();
   static void ask_again(Peer& peer);
@@ -115,6 +117,7 @@ class EfeTx final : public EfeRx::Answerer {
   Loopback& loopback_;
   End end_;
   std::map<uint32_t, Peer> peers_;  // by node
+  std::map<uint32_t, Peer*> busy_;  // those that have, or had until the end of this cycle
   std::deque<CreditUpdate> credits_;
   uint32_t last_served_ = 0;  // node that sent the last new segment
   size_t kept_ = 0;           // segments that have not ended
