@@ -29,7 +29,7 @@ GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) t
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
   install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
-  sanitize coverage fuzz debug-kernel-test wheel format clean distclean
+  sanitize coverage fuzz debug-kernel-test wheel proofs format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
 help: ## Develop | This list
@@ -93,12 +93,12 @@ lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel m
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
 test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (16 min when built). JUnit: build/junit.xml
-	@tools/setup/extra.sh tshark $(PYTHON_PACKAGES)
+	@tools/setup/extra.sh tshark $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST)
 
 # Whole nodes of RTL are not run, blocks are. ctest --test-dir build/host -L rtl, or guest, has the others.
 check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: while you work (3 min)
-	@tools/setup/extra.sh $(PYTHON_PACKAGES)
+	@tools/setup/extra.sh $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST) -L quick
 
 # What makes the wheel, and what tests it.
@@ -155,6 +155,11 @@ sanitize: setup ## Test longer | Tests under ASan and UBSan, and those with thre
 coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs/coverage.md, at least 90 % of each
 	@tools/setup/extra.sh gcovr
 	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
+
+# NAMES: only these, such as "lives fence".
+proofs: setup ## Test longer | Protocols searched state by state (SPIN), each also with a rule taken out: make proofs NAMES="lives fence" (5 min)
+	@tools/setup/extra.sh spin
+	@rtl-model/proofs/proofs.py $(NAMES)
 
 SECONDS ?= 60
 fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the proofs of this folder, each with the proofs that it can fail, and prints a table.
+
+    rtl-model/proofs/proofs.py [--short] [--out FOLDER] [NAME...]
+
+A model of spin/ is searched by SPIN. With a rule taken out of it (-DWITHOUT_RULE) SPIN has to find an
+error: so a proof that shows nothing is found out. --short: of each model the least proof, without those.
+NAME: only proofs whose names begin like one of these. Exit status: 0 if all is as it has to be.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+MEGABYTES = 3000
+DEPTH = 2_000_000
+SECONDS = 600
+
+
+@dataclasses.dataclass
+class Proof:
+    """A model with its sizes. `without`: rules that are taken out, each by itself."""
+
+    model: str
+    what: str
+    sizes: str = ""
+    without: tuple = ()
+    short: bool = False
+    finds: str = ""  # an error that is known, and stays until somebody mends it
+
+
+PROOFS = [
+    Proof("reliable", "2 nodes, 1 message each, a peer that is given up",
+          "MESSAGES=1 LOSSES=2 DOUBLES=1 OVERTAKES=1", short=True),
+    Proof("reliable", "likewise, a time-out while the answer is under way",
+          "MESSAGES=1 LOSSES=2 DOUBLES=1 OVERTAKES=1 EARLY=1"),
+    Proof("reliable", "2 nodes, 2 messages each", "MESSAGES=2 LOSSES=1 DOUBLES=1 OVERTAKES=0",
+          without=("ACK_STOPS", "PUTTING_OFF")),
+    Proof("reliable", "a node is reset", "MESSAGES=1 LOSSES=1 DOUBLES=1 OVERTAKES=0 RESETS=1"),
+    Proof("reliable", "peers are given up at once", "MESSAGES=1 LIMIT=0 LOSSES=0 DOUBLES=1 OVERTAKES=1 EARLY=1",
+          without=("LATE_SESSIONS_ARE_DROPPED", "LATE_REFUSALS_ARE_IGNORED", "GIVEN_UP_IS_NOT_FORGOTTEN")),
+    Proof("slots", "2 nodes", "NODES=2 WORK=3 SLOTS=4", short=True,
+          without=("REFUSALS_WITHOUT_SLOTS", "REQUESTS_ARE_TAKEN")),
+    Proof("slots", "3 nodes, one of them silent", "NODES=3 WORK=1 SLOTS=4 SILENT=1", without=("QUOTA",)),
+    Proof("slots", "3 nodes", "NODES=3 WORK=1 SLOTS=3"),
+    Proof("credits", "a receive is one slot", "WORK=3 SLOTS_OF_A_RECEIVE=1", short=True,
+          without=("DISCARDING", "PROBES")),
+    Proof("credits", "a receive is two slots: the limit is too high", "WORK=4 SLOTS_OF_A_RECEIVE=2"),
+    Proof("lives", "queue pairs are reset once", "RESETS=1", short=True),
+    Proof("lives", "twice, and their peers given up", "RESETS=2 GIVEN_UP=1", without=("BOTH_KNOW", "DST_GENERATION")),
+    Proof("lives", "a node is reset, its generations go on", "RESETS=1 NODE_RESETS=1 GENERATIONS_GO_ON"),
+    Proof("lives", "a node is reset, its generations begin anew", "RESETS=0 GIVEN_UP=0 NODE_RESETS=1",
+          finds="a refusal of the life before counts"),
+    Proof("fence", "3 clients", "CLIENTS=3 ROUNDS=2", short=True,
+          without=("WAITING_FOR_HOLDERS", "WAITING_FOR_READS", "ITS_OWN_FENCE", "LETTING_GO")),
+    Proof("quiesce", "a command that takes memory away", "BELLS=2 STORES=2 TIMEOUTS=1", short=True,
+          without=("STORES_WHILE_IT_COMES_TO_REST", "ROOM_CYCLES", "WAITING_FOR_READS",
+                   "ORDER_OF_COMPLETIONS", "CUTTING_OFF")),
+]
+
+
+class Failed(Exception):
+    """A run that has no result."""
+
+
+def run(arguments, folder, seconds=SECONDS):
+    """What it prints."""
+    try:
+        done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=seconds)
+    except FileNotFoundError:
+        raise Failed(f"there is no program {arguments[0]}: make proofs installs it") from None
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{arguments[0]} takes more than {seconds} s") from None
+    return done.stdout + done.stderr
+
+
+def search(proof, without, out):
+    """(error or "", states, seconds): one search of a model."""
+    folder = out / f"{proof.model}-{'-'.join(proof.sizes.split() + [without])}".replace("=", "").rstrip("-")
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.trail"):
+        old.unlink()
+    sizes = [f"-D{size}" for size in proof.sizes.split()] + ([f"-DWITHOUT_{without}"] if without else [])
+    model = HERE / "spin" / f"{proof.model}.pml"
+    begin = time.monotonic()
+    said = run(["spin", "-a", *sizes, str(model)], folder)
+    if not (folder / "pan.c").exists() or "rror" in said:
+        raise Failed(f"spin: {said}")
+    # The short ones take longer to compile than to run.
+    said = run(["gcc", "-O0" if proof.short else "-O1", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEGABYTES}",
+                "-o", "pan", "pan.c"], folder)
+    if not (folder / "pan").exists():
+        raise Failed(f"gcc: {said}")
+    said = run(["./pan", f"-m{DEPTH}"], folder)
+    (folder / "result.txt").write_text(said)
+    found = re.search(r"pan:1: (.*) \(at depth", said)
+    counted = re.search(r"^ *([0-9]+) states, stored", said, re.M)
+    if not counted:
+        raise Failed(f"pan: {said}")
+    if not found and ("not completed" in said or "max search depth" in said or "errors: 0" not in said):
+        raise Failed(f"the search of {folder} did not end: see its result.txt")
+    return found[1] if found else "", int(counted[1]), time.monotonic() - begin
+
+
+def rows(proof, short, out):
+    """(good, columns) of the proof, and of each rule that is taken out of it."""
+    for without in ("", *(() if short else proof.without)):
+        error, states, seconds = search(proof, without, out)
+        wants_error = bool(without or proof.finds)
+        what = f"without {without.lower().replace('_', ' ')}" if without else f"{proof.what} ({proof.sizes})"
+        result = "no error" if not error else "error found" if without else error
+        if proof.finds:
+            result = f"known: {proof.finds}" if error else "no error: it is mended, so say so in PROOFS"
+        yield bool(error) == wants_error, (
+            proof.model, what, f"{states:,}", f"{seconds:.1f}", result)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/proofs"))
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    arguments = parser.parse_args()
+    chosen = [proof for proof in PROOFS
+              if (not arguments.names or any(proof.model.startswith(name) for name in arguments.names))
+              and (proof.short or not arguments.short)]
+    if not chosen:
+        parser.error(f"no proof is named {' '.join(arguments.names)}; there are "
+                     + ", ".join(dict.fromkeys(proof.model for proof in PROOFS)))
+    print("| proof | of what | states | s | result |\n|---|---|---|---|---|")
+    bad = 0
+    for proof in chosen:
+        try:
+            for good, columns in rows(proof, arguments.short, arguments.out.resolve()):
+                bad += not good
+                print(f"| {' | '.join(columns)}{'' if good else ', which it must not be'} |", flush=True)
+        except Failed as failure:
+            bad += 1
+            print(f"| {proof.model} | {proof.what} ({proof.sizes}) | | | {failure} |", flush=True)
+    print(f"proofs: {'FAIL: ' + str(bad) + ' of them' if bad else 'PASS'}")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
