@@ -10,13 +10,11 @@ in C++ by SISCI (exrnic-file-bench), in Java by RDMA and in Java by TCP over the
 `java.tcp_ratio`, RDMA over TCP. The least and the most goodput of all sizes have the key "quantile".
 """
 
-import argparse
-import json
 import pathlib
 import sys
 
 import sync_guests
-from sync_guests import LaunchError, found, processes  # by its ways to the launcher
+from sync_guests import LaunchError  # by its ways to the launcher
 
 from extras import Extras, put_of  # of the launcher, as those
 
@@ -43,66 +41,37 @@ def command(scale):
     return f"if [ {{node}} = 0 ]; then {listen}; else ( {send} ) > rows && sed 's/^/@exrnic /' rows; fi"
 
 
-def rows_of(printed, core):
-    """Rows of what the programs have printed."""
+def add_rows(bench, printed):
+    """Of what the programs have printed."""
     goodput = {(row["buffer"], "native" if row["language"] == "native" else row["transport"]): row["mbps"]
                for row in printed if row.get("bench") == "files"}
     buffers = sorted({buffer for buffer, _ in goodput})
     if not buffers or len(goodput) != len(buffers) * len(_WAYS):
         raise LaunchError(f"the guests did not print all figures, but {printed}")
-    rows = []
-
-    def add(name, value, unit, **keys):
-        rows.append({"name": name, "value": value, "unit": unit, "clock": "simulated", "profile": _PROFILE, **keys,
-                     "core": core})
-
     for buffer in buffers:
         for way in _WAYS:
-            add("java.goodput_mbps", goodput[buffer, way], "MB/s", by=way, buffer=buffer)
-        add("java.native_ratio", goodput[buffer, "pcie"] / goodput[buffer, "native"], "ratio", buffer=buffer)
-        add("java.tcp_ratio", goodput[buffer, "pcie"] / goodput[buffer, "tcp"], "ratio", buffer=buffer)
+            bench.add("java.goodput_mbps", goodput[buffer, way], "MB/s", _PROFILE, by=way, buffer=buffer)
+        for way in ("native", "tcp"):
+            ratio = goodput[buffer, "pcie"] / goodput[buffer, way]
+            bench.add(f"java.{way}_ratio", ratio, "ratio", _PROFILE, buffer=buffer)
     for way in _WAYS:
         for quantile, choose in (("least", min), ("most", max)):
-            add("java.goodput_mbps", choose(goodput[buffer, way] for buffer in buffers), "MB/s", by=way,
-                quantile=quantile)
-    return rows
+            value = choose(goodput[buffer, way] for buffer in buffers)
+            bench.add("java.goodput_mbps", value, "MB/s", _PROFILE, by=way, quantile=quantile)
 
 
-def measure(options):
+def measure(bench):
     if not (_JAVA / "exrnic-java-bench.jar").exists():
         raise LaunchError("libverbs-lite/java is not built: it needs the package default-jdk-headless")
     extras = Extras(puts=tuple(put_of(f"{_JAVA / name}:{path}") for name, path in _PUT.items()))
-    printed = sync_guests.launch(options, "Java in synchronised time", _PROFILE, 2, command(options.scale),
-                                 sync_guests.synchronised(options, _PROFILE), ethernet=True, memory="1G", extras=extras,
-                                 run_seconds=_RUN_SECONDS)
-    return rows_of([row for _, row in printed], options.core)
+    printed = bench.launch("Java in synchronised time", _PROFILE, 2, command(bench.options.scale), ethernet=True, memory="1G",
+                           extras=extras, run_seconds=_RUN_SECONDS)
+    add_rows(bench, printed)
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=pathlib.Path)
-    parser.add_argument("--core", default="rtl", help="RNIC core (default: %(default)s)")
+def add_options(parser):
     parser.add_argument("--scale", default="1/1024", help="of each file so much is sent (default: %(default)s)")
-    sync_guests.add_inputs(parser)
-    found.add_options(parser)
-    return parser.parse_args()
-
-
-def main():
-    processes.stop_on_signals()
-    options = parse_arguments()
-    try:
-        rows = measure(options)
-    except LaunchError as error:
-        print(error.report(), file=sys.stderr)
-        return 1
-    kept = [row for row in json.loads(options.results.read_text()) if not row["name"].startswith("java.")]
-    options.results.write_text(json.dumps(kept + rows, indent=1) + "\n")
-    for row in rows:
-        keys = [str(row[key]) for key in ("by", "buffer", "quantile") if key in row]
-        print(f"  {row['name']:<24}{row['value']:>12.3f} {row['unit']:<5} {', '.join(keys)}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sync_guests.run_measures(__doc__, {"java": (measure, "java")}, add_options))

@@ -78,12 +78,12 @@ def launch(options, name, profile, guests, command, sync, **more):
     `more`: of cosim.Settings."""
     print(f"bench: {name}, {profile}", file=sys.stderr, flush=True)
     rows = [[] for _ in range(guests)]
-    settings = cosim.Settings(
-        directory=pathlib.Path(os.path.relpath(_BUILD / "run" / "bench-sync")),
-        sim=options.sim.resolve(), qemu=options.qemu, kernel=options.kernel,
-        initramfs=options.initramfs.resolve(), command=command, guests=guests, sync=sync,
-        sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=600,
-        **{"run_seconds": 600, **more})
+    settings = cosim.Settings(**{
+        "directory": pathlib.Path(os.path.relpath(_BUILD / "run" / "bench-sync")),
+        "sim": options.sim.resolve(), "qemu": options.qemu, "kernel": options.kernel,
+        "initramfs": options.initramfs.resolve(), "command": command, "guests": guests, "sync": sync,
+        "sim_arguments": ("--core", options.core, "--profile", profile), "boot_seconds": 600,
+        "run_seconds": 600, **more})
     cosim.CoSim(settings, lambda node, row: rows[node].append((time.monotonic(), row)),
                 lambda text: None).run()
     return [row for rows_of_one in rows for row in rows_of_one]
@@ -91,6 +91,64 @@ def launch(options, name, profile, guests, command, sync, **more):
 
 def synchronised(options, profile):
     return sync_time.of_profile(profile, options.plugin.resolve())
+
+
+class Bench:
+    """What a run of other scripts adds to results.json: the rows of each that is asked for, in place of those of its names."""
+
+    def __init__(self, options, names):
+        self.options = options
+        self.known = [row for row in json.loads(options.results.read_text())
+                      if row["name"].partition(".")[0] not in names]
+        self.rows = []
+
+    def launch(self, name, profile, guests, command, **more):
+        """The rows that the guests print."""
+        sync = synchronised(self.options, profile)
+        return [row for _, row in launch(self.options, name, profile, guests, command, sync, **more)]
+
+    def add(self, name, value, unit, profile, **keys):
+        row = {"name": name, "value": value, "unit": unit, "clock": "simulated", "profile": profile, **keys,
+               "core": self.options.core}
+        self.rows.append(row)
+        print(f"  {name:<24}{value:>12.3f} {unit:<6} {profile} {', '.join(f'{key} {text}' for key, text in keys.items())}",
+              flush=True)
+
+    def limit_mbps(self, profile, size):
+        """What PUSHes of that size could carry at most: the bench of the core has measured it."""
+        rows = {row["name"]: row["value"] for row in self.known
+                if row["name"].startswith("push.goodput_") and row.get("profile") == profile and row.get("size") == size}
+        if len(rows) != 2:
+            raise LaunchError(f"the file has no figures push.goodput_* of {size} bytes on {profile}: make bench measures them first")
+        return rows["push.goodput_mbps"] / rows["push.goodput_ratio"]
+
+    def write(self):
+        self.options.results.write_text(json.dumps(self.known + self.rows, indent=1) + "\n")
+
+
+def run_measures(text, measures, add_options=lambda parser: None):
+    """The main of a script that adds to results.json. `measures`: by name, of which --only takes some, a function of a Bench, and
+    the first words of its rows' names. What was measured before a failure is kept. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path)
+    if len(measures) > 1:
+        parser.add_argument("--only", nargs="+", choices=measures)
+    parser.add_argument("--core", default="rtl", help="RNIC core (default: %(default)s)")
+    add_options(parser)
+    add_inputs(parser)
+    found.add_options(parser)
+    processes.stop_on_signals()
+    options = parser.parse_args()
+    for name in getattr(options, "only", None) or measures:
+        measure, *names = measures[name]
+        bench = Bench(options, names)
+        try:
+            measure(bench)
+        except LaunchError as error:
+            print(error.report(), file=sys.stderr)
+            return 1
+        bench.write()
+    return 0
 
 
 def figures_of(options, profile):
