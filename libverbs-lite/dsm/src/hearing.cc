@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "dsm_error.h"
-#include "node_guard.h"
+#include "node.h"
 
 namespace exrnic {
 

@@ -15,7 +15,6 @@
 
 #include "dsm_error.h"
 #include "exrnic/cluster.hpp"
-#include "node_guard.h"
 
 namespace exrnic {
 

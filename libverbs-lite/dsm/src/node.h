@@ -9,9 +9,13 @@
 #ifndef EXRNIC_DSM_NODE_H
 #define EXRNIC_DSM_NODE_H
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -149,6 +153,39 @@ class DsmNode : private DsmHomes {
   int wake_fd_ = -1;  // for the end of the thread
   std::thread thread_;
 };
+
+// A handler of a signal that came within a call would wait for itself: that is an error instead.
+class DsmNode::Guard {
+ public:
+  Guard(DsmNode* node, const char* call) : node_(node) {
+    if (in_call_) {
+      dprintf(STDERR_FILENO, "jia: node %u: %s: by a handler of a signal, within another call\n",
+              node->self_, call);
+      _exit(1);
+    }
+    in_call_ = true;
+    node_->mutex_.lock();
+  }
+  ~Guard() {
+    node_->mutex_.unlock();
+    in_call_ = false;
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  static thread_local bool in_call_;
+  DsmNode* const node_;
+};
+template <typename Body>
+auto DsmNode::Do(const char* call, Body&& body) {
+  const Guard guard(this, call);
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    End(std::string(call) + ": " + error.what());
+  }
+}
 
 }  // namespace exrnic
 
