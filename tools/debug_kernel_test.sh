@@ -86,7 +86,8 @@ programs() {
   ln -sf "$PWD/$DEPS/world/root.squashfs" "$OUT/world/"
   if ! "$PYTHON" tests/world/world_test.py --directory "$OUT/programs" --launch-option="--kernel=$FOUND_DEBUG_KERNEL" \
     --launch-option="--initramfs=$OUT/initramfs.cpio" --launch-option="--world-folder=$OUT/world" \
-    --launch-option="--kernel-arguments=$KERNEL_ARGUMENTS" --launch-option="--boot-seconds=300" "${PROGRAMS[@]}" >"$OUT/programs.log" 2>&1; then
+    --launch-option="--kernel-arguments=$KERNEL_ARGUMENTS" --launch-option="--boot-seconds=300" --times 10 \
+    "${PROGRAMS[@]}" >"$OUT/programs.log" 2>&1; then
     tail -n 60 "$OUT/programs.log" >&2
     die "programs: see $OUT/programs and $OUT/programs.log"
   fi

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs programs.py in a guest, in step with the other one, and writes what came of each.
 
-    in_guest.py NODE RESULTS LINE CORE [NAME...]
-        LINE: the serial line between the two guests; CORE: as programs.FACTORS has it; NAMEs: only these
+    in_guest.py NODE RESULTS LINE FACTOR [NAME...]
+        LINE: the serial line between the two guests; FACTOR: how much longer than its row says each may take; NAMEs: only these
 
 RESULTS is a JSON list of {"name", "status", "output", "seconds", "goes"}; a status of null: it took too long.
 """
@@ -175,10 +175,10 @@ def run(program, node, line, factor):
 
 def main():
     node, results, line = int(sys.argv[1]), sys.argv[2], Line(sys.argv[3], int(sys.argv[1]))
-    core = sys.argv[4]
+    factor = int(sys.argv[4])
     done = []
-    for program in programs.chosen(sys.argv[5:] or programs.of_core(core)):
-        result = run(program, node, line, programs.FACTORS[core])
+    for program in programs.chosen(sys.argv[5:]):
+        result = run(program, node, line, factor)
         if result is None:
             continue
         done.append(result)

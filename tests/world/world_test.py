@@ -24,17 +24,16 @@ _BOOT_SECONDS = 180
 _LAST_LINES = 12
 
 
-def launch(core, names, folder, *more):
+def launch(core, chosen, folder, factor, *more):
     """Its status, and what it says. The guests run the programs, whatever becomes of each. `more`: for sim/launch."""
-    factor = programs.FACTORS[core]
-    chosen = programs.chosen(names or programs.of_core(core))
     seconds = sum(program.seconds * factor + program.settle for program in chosen) + 60  # few begin anew
-    named = " ".join(f"'{name}'" for name in names)
+    every = chosen == programs.chosen([])  # their names are more than a kernel's arguments hold
+    named = "" if every else " ".join(f"'{program.name}'" for program in chosen)
     return subprocess.run(
         [sys.executable, _CLONE / "sim/launch", "--directory", folder, "--world", "--memory", "1G",
          "--sim-argument=--core", f"--sim-argument={core}", "--boot-seconds", str(_BOOT_SECONDS * factor),
          "--run-seconds", str(seconds), "--put", f"{_HERE}:/opt/world", "--take", "/results.json", *more,
-         "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {core} {named}"],
+         "run", f"python3 -B /opt/world/in_guest.py {{node}} /results.json /dev/ttyS1 {factor} {named}"],
         check=False).returncode
 
 
@@ -84,6 +83,8 @@ def main():
     parser.add_argument("--directory", type=pathlib.Path, help="for logs and outputs")
     parser.add_argument("--launch-option", action="append", default=[], metavar="OPTION",
                         help="more for sim/launch, such as --kernel=FILE; can be repeated")
+    parser.add_argument("--times", type=int, default=1, metavar="N",
+                        help="of a slow kernel: the limit of each program is so many times as long")
     parser.add_argument("names", metavar="NAME", nargs="*")
     options = parser.parse_args()
     try:
@@ -91,10 +92,11 @@ def main():
     except ValueError as error:
         parser.error(str(error))
     folder = options.directory or _CLONE / f"build/run/world_test_{options.core}"
-    status = launch(options.core, options.names, folder, *options.launch_option)
+    factor = programs.FACTORS[options.core] * options.times
+    status = launch(options.core, chosen, folder, factor, *options.launch_option)
     print()
     found = results(folder)
-    failed = sum(judge(program, found, programs.FACTORS[options.core]) for program in chosen)
+    failed = sum(judge(program, found, factor) for program in chosen)
     return 1 if failed or status else 0
 
 
