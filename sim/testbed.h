@@ -77,7 +77,8 @@ class Testbed {
   // Threads that simulate.
   unsigned threads() const { return timeline_->threads(); }
 
-  // What has happened: actions of the schedulers that have run. The same with any number of threads.
+  // What has happened: actions of the schedulers that have run. The same with any number of
+  // threads.
   uint64_t actions() const { return timeline_->actions(); }
 
   // When something happens next; kNothing if nothing is in flight.

@@ -28,8 +28,19 @@ final class Ends implements Closeable {
   private RemoteInterrupt peerFree;
   private Offer peer;
 
+  static void checkBuffers(int bufferBytes, int buffers) {
+    if (buffers < 1 || buffers > Offer.MAX_BUFFERS) {
+      throw new IllegalArgumentException(
+          buffers + " receive buffers; a connection has 1 to " + Offer.MAX_BUFFERS);
+    }
+    if (bufferBytes < 1 || bufferBytes > Integer.MAX_VALUE / buffers) {
+      throw new IllegalArgumentException("buffers of " + bufferBytes + " bytes; with " + buffers
+          + " of them, each has 1 to " + Integer.MAX_VALUE / buffers);
+    }
+  }
+
   private Ends(int adapter, int bufferBytes, int buffers) throws IOException {
-    PCIe.checkBuffers(bufferBytes, buffers);
+    checkBuffers(bufferBytes, buffers);
     this.bufferBytes = bufferBytes;
     this.buffers = buffers;
     try {

@@ -83,17 +83,6 @@ public final class PCIe implements Closeable {
     peer = ends.peer();
   }
 
-  static void checkBuffers(int bufferBytes, int buffers) {
-    if (buffers < 1 || buffers > MAX_BUFFERS) {
-      throw new IllegalArgumentException(
-          buffers + " receive buffers; a connection has 1 to " + MAX_BUFFERS);
-    }
-    if (bufferBytes < 1 || bufferBytes > Integer.MAX_VALUE / buffers) {
-      throw new IllegalArgumentException("buffers of " + bufferBytes + " bytes; with " + buffers
-          + " of them, each has 1 to " + Integer.MAX_VALUE / buffers);
-    }
-  }
-
   /** Connects to the server at that port of a node, by the first RNIC, with the usual buffers. */
   public static PCIe connect(int node, int port) throws IOException {
     return connect(0, node, port, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_TIMEOUT);

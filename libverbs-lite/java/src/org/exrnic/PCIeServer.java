@@ -53,7 +53,7 @@ public final class PCIeServer implements Closeable {
    * @param buffers likewise
    */
   public PCIeServer(int adapter, int port, int bufferBytes, int buffers) throws IOException {
-    PCIe.checkBuffers(bufferBytes, buffers);
+    Ends.checkBuffers(bufferBytes, buffers);
     this.adapter = adapter;
     this.bufferBytes = bufferBytes;
     this.buffers = buffers;
