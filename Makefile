@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
-  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world bench-java bench-libraries images figures \
+  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world scale bench-java bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel proofs format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -275,6 +275,11 @@ bench-java: build ## Measure | Threads that send files in Java, in C++ and by TC
 # Likewise, and after it: the limits are in what make bench has measured. ONLY="pm cluster".
 bench-libraries: build ## Measure | PM, the cluster library and shared memory in guests, RTL, simulated time: build/bench/results.json (20 min). ONLY="pm dsm"
 	@$(ENV) $(PYTHON) tools/bench/library_guests.py build/bench/results.json $(if $(ONLY),--only $(ONLY))
+
+# Added to the figures of make bench. MOST_NODES=256 leaves larger networks out.
+scale: build ## Measure | Thousands of nodes without hosts: time, memory, threads: build/bench/results.json (10 min)
+	@mkdir -p build/bench
+	@$(PYTHON) tools/bench/scale.py build/bench/results.json $(if $(MOST_NODES),--most-nodes $(MOST_NODES))
 
 # Of one work request without guests, and of the figures that make figures has left.
 images: ## Measure | The pictures of the documentation: docs/timeline.png, docs/figures.png

@@ -108,6 +108,7 @@ void Host::add_queue_pairs(const Endpoint& endpoint, unsigned index) {
   const Traffic& traffic = workload_.traffic[endpoint.traffic];
   const auto add = [&](unsigned peer, uint32_t sends, uint32_t expects) {
     QueuePair qp{};
+    qp.qpn = Plan::kFirstQpn + static_cast<uint32_t>(queue_pairs_.size());
     qp.endpoint = index;
     qp.peer = peer;
     qp.log_slots = log_of(std::min(sends, traffic.outstanding));
@@ -222,7 +223,7 @@ Host::Command Host::command(size_t step) const {
 
 Host::Command Host::create_qp(const QueuePair& qp) const {
   exrnic_mbox_create_qp create{};
-  create.qpn = Plan::kFirstQpn + static_cast<uint32_t>(&qp - queue_pairs_.data());
+  create.qpn = qp.qpn;
   create.page = kUserPage;
   create.pd = kPd;
   create.send_cqn = create.recv_cqn = kCqn;
@@ -239,7 +240,7 @@ Host::Command Host::create_qp(const QueuePair& qp) const {
 Host::Command Host::modify_qp(const QueuePair& qp, exrnic_qp_state state) const {
   const Endpoint& endpoint = endpoints_[qp.endpoint];
   exrnic_mbox_modify_qp change{};
-  change.qpn = Plan::kFirstQpn + static_cast<uint32_t>(&qp - queue_pairs_.data());
+  change.qpn = qp.qpn;
   change.state = state;
   if (endpoint.datagrams && state == EXRNIC_QP_STATE_INIT) {
     change.attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
@@ -312,14 +313,12 @@ void Host::post(unsigned endpoint, const Message& message) {
   const uint32_t slot = qp.sends++ & ((1u << qp.log_slots) - 1);
   qp.posted[slot] = flows_[endpoint].next;
   std::memcpy(rings_[qp.ring].data() + slot * sizeof wqe, &wqe, sizeof wqe);
-  ring_doorbell(EXRNIC_DOORBELL_SQ,
-                Plan::kFirstQpn + static_cast<uint32_t>(&qp - queue_pairs_.data()), qp.sends);
+  ring_doorbell(EXRNIC_DOORBELL_SQ, qp.qpn, qp.sends);
 }
 
 void Host::post_receives(QueuePair& qp, uint32_t count) {
   qp.receives = static_cast<uint16_t>(qp.receives + count);
-  ring_doorbell(EXRNIC_DOORBELL_RQ,
-                Plan::kFirstQpn + static_cast<uint32_t>(&qp - queue_pairs_.data()), qp.receives);
+  ring_doorbell(EXRNIC_DOORBELL_RQ, qp.qpn, qp.receives);
 }
 
 void Host::ring_doorbell(uint32_t offset, uint32_t number, uint32_t index) {

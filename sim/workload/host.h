@@ -53,6 +53,7 @@ class Host final : public HostPort {
 
  private:
   struct QueuePair {
+    uint32_t qpn;
     unsigned endpoint;
     unsigned peer;  // its index in the endpoint
     unsigned ring;  // of its send queue
