@@ -293,6 +293,28 @@ static void it_goes_with_its_device(void)
 	unload_ethernet();
 }
 
+/* What its receives are flushed with is no error of theirs. */
+static void it_begins_anew_when_its_queue_pair_fails(void)
+{
+	char name[IFNAMSIZ];
+	unsigned int waits, times;
+
+	if (access(KERNEL_USER, R_OK))
+		skip("no " KERNEL_USER);
+	load_ethernet(name);
+	CHECK_ERR(set_interface_up(name, true), 0);
+	for (times = 1; times <= 3 && !has_failed(); times++) {
+		if (CHECK_ERR(load_module(KERNEL_USER, "check=ethernet"), 0))
+			CHECK_ERR(unload_module("exrnic_kernel_user"), 0);
+		for (waits = 0; waits < WAITS && counter(name, "restarts") < times; waits++)
+			usleep(WAIT_US);
+		CHECK_EQ(counter(name, "restarts"), times);
+	}
+	CHECK_EQ(counter(name, "rx_errors"), 0);
+	wait_for_carrier(name);
+	unload_ethernet();
+}
+
 static void others_in_the_kernel_find_it(void)
 {
 	char name[IFNAMSIZ];
@@ -316,6 +338,8 @@ const struct test eth_tests[] = {
 	  without_room_for_broadcasts_it_stays_down, 0 },
 	{ "an Ethernet interface outlives a reset", it_outlives_a_reset, 0 },
 	{ "an Ethernet interface goes with its device", it_goes_with_its_device, 0 },
+	{ "an Ethernet interface begins anew when its queue pair fails",
+	  it_begins_anew_when_its_queue_pair_fails, 0 },
 	{ "an Ethernet interface is found by others in the kernel", others_in_the_kernel_find_it, 0 },
 	{ NULL, NULL, 0 },
 };

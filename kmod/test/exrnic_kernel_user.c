@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A test that is a module: a user of the RNIC within the kernel, by what exrnic_core.h offers and the data path in C.
- * Loading it does all, on the first RNIC that there is: what goes wrong is the error, and a line in the log that names
- * it. Nothing of it is left but the module.
+ * Loading it does what parameter `check` names, on the first RNIC that there is: what goes wrong is the error, and a line in the log
+ * that names it. Nothing of it is left but the module.
  */
 #include <linux/auxiliary_bus.h>
 #include <linux/completion.h>
@@ -22,6 +22,10 @@
 #define SLOTS		BIT(RING_LOG)
 #define WR_ID		0x1234567890
 #define LIMIT		msecs_to_jiffies(10000)
+
+static char *check = "objects";
+module_param(check, charp, 0444);
+MODULE_PARM_DESC(check, "What to do: objects; ethernet, to end the Ethernet interface's queue pair");
 
 /* A page of coherent memory each, one behind the other. */
 enum part { CQ_RING, SQ_RING, RQ_RING, REGION, PARTS };
@@ -523,10 +527,18 @@ static int look_at_netdev(struct kernel_user *user)
 	return is_ours ? 0 : failed("another network interface", -EPROTO);
 }
 
-static void begin(struct exrnic_client *client)
+/* Nobody tells its owner, who hears of it by what the queue pair flushes. */
+static int end_ethernet(struct kernel_user *user)
 {
-	struct kernel_user *user = container_of(client, struct kernel_user, client);
+	const struct exrnic_qp_modify modify = { .state = EXRNIC_QP_STATE_ERROR };
+	struct exrnic_qp qp = { .qpn = EXRNIC_ETHERNET_QPN };
+	int err = exrnic_qp_modify(user->edev, &qp, &modify);
 
+	return err ? failed("the Ethernet interface's queue pair does not go to ERROR", err) : 0;
+}
+
+static void use_all(struct kernel_user *user)
+{
 	user->result = look_at_netdev(user);
 	if (!user->result)
 		user->result = pages_come_back(user);
@@ -536,6 +548,16 @@ static void begin(struct exrnic_client *client)
 		return;
 	user->result = use_page(user);
 	give_page_back(user);
+}
+
+static void begin(struct exrnic_client *client)
+{
+	struct kernel_user *user = container_of(client, struct kernel_user, client);
+
+	if (!strcmp(check, "ethernet"))
+		user->result = end_ethernet(user);
+	else
+		use_all(user);
 }
 
 static void end(struct exrnic_client *client)
@@ -563,7 +585,7 @@ static int use(struct exrnic_device *edev)
 	init_completion(&user->broken);
 	init_completion(&user->told);
 	exrnic_client_register(edev, &user->client);
-	if (!user->result && !wait_for_completion_timeout(&user->told, LIMIT))
+	if (!user->result && !strcmp(check, "objects") && !wait_for_completion_timeout(&user->told, LIMIT))
 		user->result = failed("nobody tells of a dead peer", -ETIMEDOUT);
 	exrnic_client_unregister(&user->client);
 	result = user->result;
