@@ -171,7 +171,7 @@ static void exrnic_ucontexts_begin(struct exrnic_client *client)
 			dev_name(&chardev->dev), err);
 }
 
-/* Queue pairs of all contexts begin to come to rest. What a command of a process waits for it begins no more. */
+/* Queue pairs of all contexts begin to come to rest. Processes give no more commands: only those that run are waited for. */
 static void exrnic_ucontexts_begin_stop(struct exrnic_chardev *chardev)
 {
 	struct exrnic_ucontext *uctx;
