@@ -4,18 +4,65 @@
 
     library_guests.py RESULTS [--only NAME ...] [--core CORE]
 
-All on the RTL, in simulated time.
-`pm.rtt_us`, `pm.message_mbps`: messages of PM; `pm.goodput_ratio`: as part of the limit of push.goodput_ratio; `pm.write_goodput_ratio`, `pm.read_goodput_ratio`.
-`verbs.rtt_us`: SENDs of exrnic-pingpong in the same guests. `cluster.goodput_ratio`: many-to-many of all nodes.
-`dsm.laplace_speedup`: by nodes, of three iterations of 2048 x 2048, after one node's time; `dsm.laplace_ms`: where the time of the node that took longest went (part).
+All on the RTL, in simulated time; ratios are parts of the limit of push.goodput_ratio.
+sisci: `sisci.pio_oneway_ns`, scipp, 4 bytes stored by a pointer; `sisci.memcpy_mbps`, scibench, SCIMemCpy; `sisci.dma_mbps`,
+`sisci.dma_goodput_ratio`, dma_bench with one transfer at a time and with two; `sisci.interrupt_us`, intr_bench, a round trip.
+pm: `pm.rtt_us`, `pm.message_mbps`, `pm.goodput_ratio`, messages of PM; `pm.write_goodput_ratio`, `pm.read_goodput_ratio`;
+`verbs.rtt_us`, SENDs of exrnic-pingpong in the same guests.
+cluster: `cluster.goodput_ratio`, many-to-many of all nodes.
+dsm: `dsm.laplace_speedup`, by nodes, of three iterations of 2048 x 2048, after one node's time; `dsm.laplace_ms`, where the time of
+the node that took longest went (part).
 """
 
+import re
 import sys
 
 import sync_guests
 from sync_guests import LaunchError  # by its ways to the launcher
 
 _ADDRESSES = "10.101.0.{}:7471"
+_LARGEST_LIMIT = 262144  # PUSHes of more have its limit
+_RUN_SECONDS = 1800
+
+# What a program prints for people becomes rows that the launcher hands on; a guest's command has no double quotes.
+_LINES = (r"(IFS=; while read -r line; do printf '@exrnic {\42program\42:\42%s\42,\42line\42:\42%s\42}\n' NAME $line; done "
+          r"< rows.txt)")
+_SISCI = {"scipp": "scipp", "scibench": "scibench", "dma_bench": "dma_bench", "dma_bench 2": "dma_bench -queues 2",
+          "intr_bench": "intr_bench"}
+_SISCI_LOOPS = {"scipp": 10, "scibench": 5, "dma_bench": 5, "dma_bench 2": 10, "intr_bench": 20}
+
+
+class SisciLines:
+    """What the programs print, of two guests in one launch."""
+
+    def __init__(self, bench, profile):
+        end = "$([ {node} = 0 ] && echo -server || echo -client) -rn $((1-{node}))"
+        command = " && ".join(f"{call} {end} -loops {_SISCI_LOOPS[name]} > rows.txt && {_LINES.replace('NAME', repr(name))}"
+                              for name, call in _SISCI.items())
+        self._lines = [(row["program"], row["line"]) for row in bench.launch("SISCI", profile, 2, command, run_seconds=_RUN_SECONDS)
+                       if "program" in row]
+
+    def of_size(self, program, size, pattern):
+        for name, line in self._lines:
+            match = re.match(rf" *{size} +{pattern}", line)
+            if name == program and match:
+                return float(match[1])
+        raise LaunchError(f"{program} has printed no line of {size}, but {self._lines}")
+
+
+def sisci(bench, profile="ntb-gen3x8"):
+    lines = SisciLines(bench, profile)
+    bench.add("sisci.pio_oneway_ns", 1000 * lines.of_size("scipp", 4, r"\d+ +\S+ +(\S+)"), "ns", profile, size=4)
+    for size in (4 << step for step in range(15)):
+        bench.add("sisci.memcpy_mbps", lines.of_size("scibench", size, r"\S+ us +(\S+)"), "MB/s", profile, size=size)
+    for queues, name in ((1, "dma_bench"), (2, "dma_bench 2")):
+        for size in (64 << step for step in range(14)):
+            rate = lines.of_size(name, size, r"\S+ us +(\S+)")
+            bench.add("sisci.dma_mbps", rate, "MB/s", profile, size=size, queues=queues)
+            if size in (4096, 65536, 524288):
+                limit = bench.limit_mbps(profile, min(size, _LARGEST_LIMIT))
+                bench.add("sisci.dma_goodput_ratio", rate / limit, "ratio", profile, size=size, queues=queues)
+    bench.add("sisci.interrupt_us", lines.of_size("intr_bench", _SISCI_LOOPS["intr_bench"], r"(\S+)"), "us", profile)
 
 
 def pm(bench, profile="rhinet2"):
@@ -68,7 +115,7 @@ def dsm(bench, profile="rhinet2", size=2048, iterations=3):
 
 
 # By name: the function, and the first words of its rows' names.
-_MEASURES = {"pm": (pm, "pm", "verbs"), "cluster": (cluster, "cluster"), "dsm": (dsm, "dsm")}
+_MEASURES = {"sisci": (sisci, "sisci"), "pm": (pm, "pm", "verbs"), "cluster": (cluster, "cluster"), "dsm": (dsm, "dsm")}
 
 
 if __name__ == "__main__":
