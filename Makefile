@@ -156,10 +156,10 @@ coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs
 	@tools/setup/extra.sh gcovr
 	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
 
-# NAMES: only these, such as "lives fence".
-proofs: setup ## Test longer | Protocols searched state by state (SPIN), each also with a rule taken out: make proofs NAMES="lives fence" (5 min)
+# NAMES: only these.
+proofs: setup ## Test longer | Protocols (SPIN) and firmware (CBMC) for all inputs, each also with a rule taken out: make proofs NAMES="lives c/" (5 min)
 	@tools/setup/extra.sh spin
-	@rtl-model/proofs/proofs.py $(NAMES)
+	@rtl-model/proofs/proofs.py --cbmc "$$(tools/setup/cbmc.sh)" $(NAMES)
 
 SECONDS ?= 60
 fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)

@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the proofs of this folder, each with the proofs that it can fail, and prints a table.
 
-    rtl-model/proofs/proofs.py [--short] [--out FOLDER] [NAME...]
+    rtl-model/proofs/proofs.py [--short] [--out FOLDER] [--cbmc PROGRAM] [NAME...]
 
 A model of spin/ is searched by SPIN. With a rule taken out of it (-DWITHOUT_RULE) SPIN has to find an
 error: so a proof that shows nothing is found out. --short: of each model the least proof, without those.
+
+A harness of c/ calls a handler of firmware with any input, in any state that its invariant allows; CBMC
+shows that no access is out of bounds, no number overflows that may not, and each loop ends.
 NAME: only proofs whose names begin like one of these. Exit status: 0 if all is as it has to be.
 """
 
 import argparse
 import dataclasses
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -65,6 +70,37 @@ PROOFS = [
 ]
 
 
+@dataclasses.dataclass
+class Harness:
+    """A function prove_FUNCTION of a file of c/; `without` as there."""
+
+    file: str
+    function: str
+    what: str
+    without: tuple
+
+    @property
+    def model(self):
+        return f"c/{self.file}"
+
+
+HARNESSES = [
+    Harness("requests", "read", "an RDMA Read Request of any words", ("ROOM",)),
+    Harness("requests", "atomic", "an Atomic Request of any words", ("ROOM",)),
+    Harness("receives", "done", "a DONE of any words and node, in any state", ("GOOD_STATE",)),
+    Harness("receives", "close", "the end of a channel, in any state", ("GOOD_STATE",)),
+]
+HANDLERS = ("app/atomic.c", "app/channel.c", "app/read.c", "app/receives.c", "app/reduce.c", "app/sends.c",
+            "hal/port.c")
+# As firmware is compiled, but that its registers are functions (hal/devices.h).
+PREPROCESSOR = ("mipsel-linux-gnu-gcc", "-E", "-std=gnu11", "-ffreestanding", "-U__mips__", "-DFW_VERSION=0",
+                "-Ifirmware", "-Irtl-model/gen")
+CHECKS = ("--bounds-check", "--pointer-check", "--pointer-overflow-check", "--signed-overflow-check",
+          "--undefined-shift-check", "--div-by-zero-check", "--unwinding-assertions")
+UNWIND = 40  # above the most steps of any loop of theirs
+ROOT = HERE.parent.parent
+
+
 class Failed(Exception):
     """A run that has no result."""
 
@@ -108,6 +144,39 @@ def search(proof, without, out):
     return found[1] if found else "", int(counted[1]), time.monotonic() - begin
 
 
+def check(harness, without, out, cbmc):
+    """(error or "", properties, seconds): one run of CBMC."""
+    folder = out / f"{harness.file}-{harness.function}-{without}".rstrip("-")
+    folder.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    sources = []
+    for source in (HERE / "c" / f"{harness.file}.c", *(ROOT / "firmware" / name for name in HANDLERS)):
+        of = "harness" if source.parent.name == "c" else source.parent.name
+        sources.append(folder / f"{of}-{source.stem}.i")
+        said = run([*PREPROCESSOR, *([f"-DWITHOUT_{without}"] if without else []), str(source), "-o",
+                    str(sources[-1])], ROOT)
+        if said:
+            raise Failed(said)
+    said = run([cbmc, "--i386-linux", *CHECKS, "--unwind", str(UNWIND), "--drop-unused-functions", "--slice-formula",
+                "--function", f"prove_{harness.function}", *map(str, sources)], folder)
+    (folder / "result.txt").write_text(said)
+    counted = re.search(r"^\*\* [0-9]+ of ([0-9]+) failed", said, re.M)
+    if not counted:
+        raise Failed(f"{cbmc} did not end: see result.txt in {folder}")
+    found = re.search(r"^\[.*\] line (.*): FAILURE", said, re.M)
+    return found[1] if found else "", int(counted[1]), time.monotonic() - begin
+
+
+def rows_of_c(harness, out, cbmc):
+    """As rows()."""
+    for without in ("", *harness.without):
+        error, properties, seconds = check(harness, without, out, cbmc)
+        what = f"without {without.lower().replace('_', ' ')}" if without else harness.what
+        yield bool(error) == bool(without), (
+            harness.model, what, f"{properties:,}", f"{seconds:.1f}",
+            "no error" if not error else "error found" if without else f"line {error}")
+
+
 def rows(proof, short, out):
     """(good, columns) of the proof, and of each rule that is taken out of it."""
     for without in ("", *(() if short else proof.without)):
@@ -125,24 +194,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/proofs"))
+    parser.add_argument("--cbmc", default="cbmc")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
-    chosen = [proof for proof in PROOFS
-              if (not arguments.names or any(proof.model.startswith(name) for name in arguments.names))
-              and (proof.short or not arguments.short)]
+    chosen = [proof for proof in PROOFS if proof.short or not arguments.short]
+    chosen += [] if arguments.short else HARNESSES
+    if arguments.names:
+        chosen = [proof for proof in chosen if proof.model.startswith(tuple(arguments.names))]
     if not chosen:
         parser.error(f"no proof is named {' '.join(arguments.names)}; there are "
-                     + ", ".join(dict.fromkeys(proof.model for proof in PROOFS)))
-    print("| proof | of what | states | s | result |\n|---|---|---|---|---|")
+                     + ", ".join(dict.fromkeys(proof.model for proof in [*PROOFS, *HARNESSES])))
+    out = arguments.out.resolve()
+    cbmc = os.path.abspath(shutil.which(arguments.cbmc) or arguments.cbmc)
+    print("| proof | of what | states, or properties of C | s | result |\n|---|---|---|---|---|")
     bad = 0
     for proof in chosen:
         try:
-            for good, columns in rows(proof, arguments.short, arguments.out.resolve()):
+            for good, columns in (rows(proof, arguments.short, out) if isinstance(proof, Proof)
+                                  else rows_of_c(proof, out, cbmc)):
                 bad += not good
                 print(f"| {' | '.join(columns)}{'' if good else ', which it must not be'} |", flush=True)
         except Failed as failure:
             bad += 1
-            print(f"| {proof.model} | {proof.what} ({proof.sizes}) | | | {failure} |", flush=True)
+            print(f"| {proof.model} | {proof.what} | | | {failure} |", flush=True)
     print(f"proofs: {'FAIL: ' + str(bad) + ' of them' if bad else 'PASS'}")
     return bad != 0
 
