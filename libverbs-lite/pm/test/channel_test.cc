@@ -85,9 +85,9 @@ TEST_CASE(
     }
     ends.sender.Remind(now);
     if (turns % 5 == 0) ends.wire.ComeLate();
-    const void* bytes;
-    uint32_t length;
-    uint16_t released;
+    const void* bytes = nullptr;
+    uint32_t length = 0;
+    uint16_t released = 0;
     while (ends.receiver.Take(&bytes, &length, &released)) {
       const auto expected = Numbered(received++);
       REQUIRE(length == expected.size());
@@ -106,9 +106,9 @@ TEST_CASE("a sender with all places taken hears of the last release by reading i
     ends.sender.Send(message.data(), static_cast<uint32_t>(message.size()), 0);
   }
   CHECK(!ends.sender.HasPlace());
-  const void* bytes;
-  uint32_t length;
-  uint16_t released;
+  const void* bytes = nullptr;
+  uint32_t length = 0;
+  uint16_t released = 0;
   for (uint32_t i = 0; i < kPlaces; ++i) {
     REQUIRE(ends.receiver.Take(&bytes, &length, &released));
     ends.receiver.Release();
@@ -143,9 +143,9 @@ TEST_CASE("a length that cannot be is told as such, and reaches beyond no slot")
   for (const uint16_t said : {kSlot + 1, 0xffffu}) {
     Ends ends;
     ends.wire.entries[0] = {1, said, 0, {1}};
-    const void* bytes;
-    uint32_t length;
-    uint16_t released;
+    const void* bytes = nullptr;
+    uint32_t length = 0;
+    uint16_t released = 0;
     REQUIRE(ends.receiver.Take(&bytes, &length, &released));
     CHECK(length == UINT32_MAX);
   }
@@ -153,9 +153,9 @@ TEST_CASE("a length that cannot be is told as such, and reaches beyond no slot")
 
 TEST_CASE("a message that was not released is not written over unseen") {
   Ends ends;
-  const void* bytes;
-  uint32_t length;
-  uint16_t released;
+  const void* bytes = nullptr;
+  uint32_t length = 0;
+  uint16_t released = 0;
   for (uint32_t n = 1; n <= kPlaces + 1; ++n) {
     PmEntry entry = {n, 0, 0, {}};
     memcpy(entry.bytes, &n, sizeof(n));
@@ -172,9 +172,9 @@ TEST_CASE("an entry of which one end has arrived is none yet, whatever its messa
     ends.sender.Send(message.data(), size, 0);
     const uint32_t written = PmEntryBytes(ends.wire.entries[0]);
     CHECK(written <= sizeof(PmEntry));
-    const void* bytes;
-    uint32_t length;
-    uint16_t released;
+    const void* bytes = nullptr;
+    uint32_t length = 0;
+    uint16_t released = 0;
     PmEntry whole = ends.wire.entries[0];
     memset(reinterpret_cast<uint8_t*>(&ends.wire.entries[0]) + written - 4, 0, 4);
     CHECK(!ends.receiver.Take(&bytes, &length, &released));
@@ -187,9 +187,9 @@ TEST_CASE("an entry of which one end has arrived is none yet, whatever its messa
 
 TEST_CASE("messages of the other direction tell what was released, whatever becomes of updates") {
   Ends there, back;  // two directions of one channel
-  const void* bytes;
-  uint32_t length;
-  uint16_t released;
+  const void* bytes = nullptr;
+  uint32_t length = 0;
+  uint16_t released = 0;
   for (uint32_t round = 0; round < 70000; ++round) {  // beyond 2^16
     there.wire.released = back.wire.released = 0;     // lost
     REQUIRE(there.sender.HasPlace());
