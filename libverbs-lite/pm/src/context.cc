@@ -262,8 +262,11 @@ void pm_context::Peer::PushMessage(uint32_t place, const void* bytes, uint32_t l
                                    const PmEntry& entry) {
   const uint64_t entry_at = theirs.entries + place * sizeof(PmEntry);
   // What is said again, too: so it comes before what a place gets next, whose bytes a program may
-  // be reading.
-  if (length == 0 && entries_there != nullptr) return StoreEntry(place, entry);
+  // be reading. But a store must not overtake the bytes of a long message.
+  if (length == 0 && entries_there != nullptr) {
+    if (entry.length <= exrnic::kPmShort || sending.empty()) StoreEntry(place, entry);
+    return;
+  }
   if (length == 0) return context->PostInline(this, &entry, PmEntryBytes(entry), entry_at);
   const uint32_t buffer = context->sending_;
   vl_sge data = {vl::AddressOf(bytes), length, vl_mr_stag(context->send_region_.get())};
