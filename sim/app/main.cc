@@ -239,8 +239,9 @@ void write_results(Report& file, const std::string& path, const workload::Result
   file.write("results", csv ? results.csv() : results.json().dump(2) + '\n');
 }
 
-void run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
-                  Report results_file) {
+// Returns how many messages have not ended although nothing is under way.
+uint64_t run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
+                      Report results_file) {
   std::unique_ptr<workload::Run> run;
   try {
     run = std::make_unique<workload::Run>(testbed, *options.workload,
@@ -253,9 +254,7 @@ void run_workload(const Options& options, Testbed& testbed, const StopSignal& st
   const workload::Results results = run->results();
   std::fputs(results.text().c_str(), stdout);
   if (results_file.wanted()) write_results(results_file, options.results_path, results);
-  if (const uint64_t count = results.unfinished(); done && count != 0)
-    throw std::runtime_error(std::to_string(count) +
-                             " messages of the workload have not ended, and nothing is under way");
+  return done ? results.unfinished() : 0;
 }
 
 void run(Options options) {
@@ -284,8 +283,9 @@ void run(Options options) {
   std::vector<SideSocket*> side_sockets;
   if (control) side_sockets.push_back(control.get());
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
+  uint64_t unfinished = 0;
   if (options.workload) {
-    run_workload(options, testbed, stop, std::move(results));
+    unfinished = run_workload(options, testbed, stop, std::move(results));
   } else {
     serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
   }
@@ -293,6 +293,9 @@ void run(Options options) {
   if (stats.wanted())
     stats.write("statistics",
                 statistics(options, testbed, servers, seconds_since(start)).dump(2) + '\n');
+  if (unfinished != 0)
+    throw std::runtime_error(std::to_string(unfinished) +
+                             " messages of the workload have not ended, and nothing is under way");
 }
 
 }  // namespace

@@ -15,6 +15,9 @@
 namespace exrnic::workload {
 namespace {
 
+constexpr uint64_t kMostMessages = 100'000'000;  // of a workload; each takes some 50 bytes
+constexpr uint64_t kMostDueNs = 1'000'000'000'000'000;
+
 constexpr uint64_t kGolden =
     0x9e3779b97f4a7c15;  // spreads neighbouring seeds (64-bit golden ratio)
 
@@ -36,10 +39,11 @@ class Sender {
       : traffic_(traffic), random_(random), messages_(messages), at_ns_(traffic.start_ns) {}
 
   void send(unsigned to, uint32_t bytes, uint32_t needs = 0) {
-    messages_.push_back({to, bytes, static_cast<uint64_t>(at_ns_), needs});
-    if (!traffic_.megabits_per_second) return;
-    const double interval_ns = bytes * 8e3 / static_cast<double>(*traffic_.megabits_per_second);
-    at_ns_ += traffic_.poisson ? -std::log(random_.in_0_1()) * interval_ns : interval_ns;
+    // By chance from the first on: else all nodes would begin at once.
+    if (traffic_.poisson) at_ns_ -= std::log(random_.in_0_1()) * interval_ns(bytes);
+    const auto due = static_cast<uint64_t>(std::min<double>(at_ns_, kMostDueNs + 1));
+    messages_.push_back({to, bytes, due, needs});
+    if (!traffic_.poisson) at_ns_ += interval_ns(bytes);
   }
 
   uint32_t drawn_size() {
@@ -57,6 +61,11 @@ class Sender {
   Random& random() { return random_; }
 
  private:
+  double interval_ns(uint32_t bytes) const {
+    const auto& rate = traffic_.megabits_per_second;
+    return rate ? bytes * 8e3 / static_cast<double>(*rate) : 0;
+  }
+
   const Traffic& traffic_;
   Random random_;
   std::vector<Message>& messages_;
@@ -98,12 +107,46 @@ void send_at_random(Sender& sender, const Traffic& traffic, unsigned member) {
   }
 }
 
+uint64_t messages_of(const Traffic& traffic) {
+  const uint64_t nodes = traffic.nodes();
+  switch (traffic.pattern) {
+    case Pattern::kIncast:
+      return traffic.messages * (nodes - 1);
+    case Pattern::kAllToAll:
+      return traffic.messages * nodes * (nodes - 1);
+    case Pattern::kPermutation:
+    case Pattern::kRandom:
+      return traffic.messages * nodes;
+    case Pattern::kRingAllReduce:
+      return 2 * (nodes - 1) * nodes;
+    case Pattern::kTreeAllReduce:
+      break;
+  }
+  return 2 * (nodes - 1);
+}
+
 }  // namespace
 
 Plan::Plan(const Workload& workload, unsigned nodes, const std::string& where) : nodes_(nodes) {
+  uint64_t messages = 0;
+  for (const Traffic& traffic : workload.traffic) messages += messages_of(traffic);
+  if (messages > kMostMessages) {
+    throw DataFileError(fmt::format(
+        "{}: it has {} messages; at most {}, so take fewer of each flow, or fewer nodes", where,
+        messages, kMostMessages));
+  }
   for (unsigned i = 0; i < workload.traffic.size(); ++i) {
     add(workload.traffic[i], i, workload.seed);
     find_peers(workload.traffic[i]);
+    const Traffic& traffic = workload.traffic[i];
+    for (unsigned node = traffic.first_node; node <= traffic.last_node; ++node) {
+      const std::vector<Message>& sent = endpoint(node).messages;
+      if (sent.empty() || sent.back().at_ns <= kMostDueNs) continue;
+      throw DataFileError(fmt::format(
+          "{}: the last message of traffic[{}] would be due after more than {} ns; take "
+          "fewer messages, or more megabits_per_second",
+          where, i, kMostDueNs));
+    }
   }
   for (unsigned node = 0; node < nodes_.size(); ++node) {
     if (nodes_[node].empty()) continue;

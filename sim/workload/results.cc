@@ -61,7 +61,9 @@ void Results::add(unsigned node, const Endpoint& endpoint, const std::vector<Sen
   for (size_t i = 0; i < sent.size(); ++i) {
     Found& flow = found[endpoint.messages[i].to];
     ++flow.summary.messages;
-    if (sent[i].start != Sent::kNotYet) flow.start = std::min(flow.start, sent[i].start);
+    if (sent[i].start == Sent::kNotYet) continue;
+    ++flow.summary.begun;
+    flow.start = std::min(flow.start, sent[i].start);
     if (sent[i].end == Sent::kNotYet) continue;
     flow.end = std::max(flow.end, sent[i].end);
     ++(sent[i].failed ? flow.summary.failed : flow.summary.ended);
@@ -85,8 +87,11 @@ std::vector<TrafficResult> Results::traffic() const {
   for (const FlowResult& flow : flows_) {
     TrafficResult& item = all[flow.traffic];
     Summary& sum = item.summary;
-    sum.start_ns =
-        item.flows++ == 0 ? flow.summary.start_ns : std::min(sum.start_ns, flow.summary.start_ns);
+    ++item.flows;
+    if (flow.summary.begun != 0)
+      sum.start_ns =
+          sum.begun == 0 ? flow.summary.start_ns : std::min(sum.start_ns, flow.summary.start_ns);
+    sum.begun += flow.summary.begun;
     sum.end_ns = std::max(sum.end_ns, flow.summary.end_ns);
     sum.messages += flow.summary.messages;
     sum.ended += flow.summary.ended;

@@ -18,10 +18,11 @@ namespace exrnic::workload {
 // so many of them took at most.
 struct Summary {
   uint64_t messages = 0;
+  uint64_t begun = 0;
   uint64_t ended = 0;   // well
   uint64_t failed = 0;  // with an error
   uint64_t bytes = 0;   // of those that ended well
-  double start_ns = 0;  // of the first
+  double start_ns = 0;  // of the first that has begun; 0 if none has
   double end_ns = 0;    // of the last
   double p50_ns = 0;
   double p90_ns = 0;

@@ -78,6 +78,26 @@ TEST_CASE("a step of a ring all-reduce waits for the one before") {
   CHECK(sum.summary.end_ns > 14 * 1000);
 }
 
+TEST_CASE("both children of a tree's root hear at once, not one after the other") {
+  const Results results =
+      run({{{"pattern", "tree-all-reduce"}, {"operation", "send"}, {"bytes", 8}}}, "star:3");
+  double starts[3] = {};
+  for (const FlowResult& flow : results.flows())
+    if (flow.from == 0) starts[flow.to] = flow.summary.start_ns;
+  CHECK(starts[1] > 0);
+  CHECK(starts[2] == starts[1]);
+}
+
+TEST_CASE("the sum of a traffic begins with the first flow that has begun") {
+  FaultConfig faults;
+  faults.rates.drop = 1;  // so the root never hears of its children
+  const Results results = run(
+      {{{"pattern", "tree-all-reduce"}, {"operation", "send"}, {"bytes", 8}, {"start_ns", 5000}}},
+      "star:3", 1, faults);
+  CHECK(results.unfinished() != 0);
+  CHECK(results.traffic().at(0).summary.start_ns >= 5000);
+}
+
 TEST_CASE("an open loop goes on while messages wait, and a busy line makes them late") {
   const auto with_rate = [](unsigned megabits_per_second) {
     return run({{{"pattern", "incast"},

@@ -97,7 +97,10 @@ class Reader {
     read_nodes(object, traffic);
     read_sizes(object, traffic);
     if (object.has("start_ns")) traffic.start_ns = object.integer("start_ns", 0, kMostNs);
-    if (!traffic.is_collective()) read_pace(object, traffic);
+    if (traffic.is_collective())
+      traffic.outstanding = kMostOutstanding;  // what has come is all that a message waits for
+    else
+      read_pace(object, traffic);
     object.finish();
     workload_.traffic.push_back(traffic);
   }

@@ -2,6 +2,7 @@
 #include "sim/workload/workload.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
@@ -162,6 +163,32 @@ TEST_CASE("more queue pairs than a node has are refused by its number") {
   CHECK_THROWS_MATCHES(Plan(workload, 1025, "w.json"), DataFileError,
                        MessageMatches(ContainsSubstring(
                            "node 0 would need 1024 queue pairs, and has 1023; take fewer nodes")));
+}
+
+TEST_CASE(
+    "more messages than memory has room for, and moments that time does not have, are refused") {
+  Json json = file("all-to-all", {{"messages", 1'000'000}});
+  json["traffic"].push_back(json["traffic"][0]);
+  CHECK_THROWS_MATCHES(
+      planned(json), DataFileError,
+      MessageMatches(ContainsSubstring("it has 112000000 messages; at most 100000000")));
+  const char* arrivals = GENERATE("even", "poisson");
+  CHECK_THROWS_MATCHES(
+      planned(file("permutation", {{"bytes", 1'000'000'000},
+                                   {"messages", 200},
+                                   {"megabits_per_second", 1},
+                                   {"arrivals", arrivals}})),
+      DataFileError,
+      MessageMatches(ContainsSubstring("the last message of traffic[0] would be due")));
+}
+
+TEST_CASE("arrivals by chance begin at no moment of all") {
+  const Plan plan =
+      planned(file("permutation", {{"megabits_per_second", 1'000}, {"arrivals", "poisson"}}));
+  std::set<uint64_t> moments;
+  for (unsigned node = 0; node < 8; ++node)
+    moments.insert(plan.endpoints(node).at(0).messages.at(0).at_ns);
+  CHECK(moments.size() == 8);
 }
 
 }  // namespace
