@@ -15,7 +15,7 @@
 namespace exrnic::workload {
 namespace {
 
-constexpr uint64_t kMostMessages = 100'000'000;  // of a workload; each takes some 50 bytes
+constexpr uint64_t kMostMessagesOfAll = 100'000'000;  // of a workload; each takes some 50 bytes
 constexpr uint64_t kMostDueNs = 1'000'000'000'000'000;
 
 constexpr uint64_t kGolden =
@@ -130,10 +130,10 @@ uint64_t messages_of(const Traffic& traffic) {
 Plan::Plan(const Workload& workload, unsigned nodes, const std::string& where) : nodes_(nodes) {
   uint64_t messages = 0;
   for (const Traffic& traffic : workload.traffic) messages += messages_of(traffic);
-  if (messages > kMostMessages) {
+  if (messages > kMostMessagesOfAll) {
     throw DataFileError(fmt::format(
         "{}: it has {} messages; at most {}, so take fewer of each flow, or fewer nodes", where,
-        messages, kMostMessages));
+        messages, kMostMessagesOfAll));
   }
   for (unsigned i = 0; i < workload.traffic.size(); ++i) {
     add(workload.traffic[i], i, workload.seed);
