@@ -92,7 +92,7 @@ gen: setup ## Develop | Write the generated files anew (rtl-model/gen, from rtl-
 lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel modules, scripts, licences
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
-test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (16 min when built). JUnit: build/junit.xml
+test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (14 min when built). JUnit: build/junit.xml
 	@tools/setup/extra.sh tshark $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST)
 
