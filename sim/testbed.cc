@@ -69,6 +69,11 @@ Testbed::~Testbed() {
   timeline_.reset();
 }
 
+void Testbed::connect_outside_host(unsigned id, HostPort* host) {
+  Scheduler* const outside = timeline_->outside();
+  node(id).connect_host(host, outside == nullptr ? nullptr : outside->entrance());
+}
+
 const EthernetLink* Testbed::line_towards(unsigned id) const {
   return fabric_->line_towards(fmt::format("node{}", id));
 }

@@ -63,6 +63,11 @@ class Testbed {
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
+  // For hosts outside of the simulation, which may know of each other by other ways: with several
+  // threads, too, writes, interrupts and answers of loads come in the order of simulated time, in
+  // the thread that runs the testbed. Reads come in the node's.
+  void connect_outside_host(unsigned id, HostPort* host);
+
   Fabric& fabric() { return *fabric_; }
   const Fabric& fabric() const { return *fabric_; }
   // The last line towards a node; nullptr when it has none.

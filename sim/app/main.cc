@@ -115,7 +115,7 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
       throw ExitRequest(kUsageError, error.what());
     }
     servers.back()->attach(testbed.node(id).combined_device());
-    testbed.node(id).connect_host(servers.back().get());
+    testbed.connect_outside_host(id, servers.back().get());
   }
   return servers;
 }

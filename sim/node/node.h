@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "rtl-model/systemc/rnic_module.h"
 #include "rtl-model/systemc/scheduler.h"
@@ -26,8 +28,9 @@ class Node {
   Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, const Profile& profile,
        const CoreFactory& make_core, Tracer* tracer);
 
-  void connect_host(HostPort* host) {
-    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(index_, host));
+  // `outside`: see PcieLink.
+  void connect_host(HostPort* host, std::unique_ptr<Scheduler::Entrance> outside = nullptr) {
+    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(index_, host), std::move(outside));
   }
 
   unsigned id() const { return id_; }

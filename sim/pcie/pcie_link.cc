@@ -107,10 +107,16 @@ void PcieLink::mmio_read_done(uint64_t data) {
 
 void PcieLink::finish_load() {
   place_arrived_parts();
-  const Load load = std::move(loads_.front());
+  Load load = std::move(loads_.front());
   loads_.pop_front();
   --replies_;
-  load.done(load.data);
+  tell_host([done = std::move(load.done), data = load.data] { done(data); });
+}
+
+template <typename Action>
+void PcieLink::tell_host(Action action) {
+  if (outside_ == nullptr) return action();
+  outside_->at(scheduler_.now(), std::move(action));
 }
 
 void PcieLink::reset() {
@@ -153,7 +159,9 @@ void PcieLink::arrive_write() {
   writes_.pop_front();
   place_parts();
   ++counters_.interrupts;
-  if (host_ != nullptr) host_->fire_msix(vector);
+  tell_host([this, vector] {
+    if (host_ != nullptr) host_->fire_msix(vector);
+  });
 }
 
 // Takes the next write to those that the host is to get as one, if it continues them.
@@ -168,12 +176,45 @@ void PcieLink::join_part() {
 
 void PcieLink::place_parts() {
   if (parts_ == 0) return;
-  const bool good =
-      host_ != nullptr && host_->dma_write(joined_address_, joined_.data(), joined_.size());
-  (good ? counters_.writes : counters_.writes_refused) += parts_;
-  if (good) counters_.write_bytes += joined_.size();
-  joined_.clear();
+  if (outside_ == nullptr) {
+    place(joined_address_, joined_, parts_);
+    joined_.clear();
+  } else {
+    unplaced_.push_back({joined_address_, std::exchange(joined_, {}), parts_});
+    const uint64_t until = placed_ + unplaced_.size();
+    tell_host([this, until] { place_unplaced(until); });
+  }
   parts_ = 0;
+}
+
+void PcieLink::place(uint64_t address, const Bytes& data, size_t parts) {
+  const bool good = host_ != nullptr && host_->dma_write(address, data.data(), data.size());
+  (good ? counters_.writes : counters_.writes_refused) += parts;
+  if (good) counters_.write_bytes += data.size();
+}
+
+// Those that were given to the outside, up to this one.
+void PcieLink::place_unplaced(uint64_t until) {
+  for (; placed_ < until; ++placed_) {
+    const Unplaced write = std::move(unplaced_.front());
+    unplaced_.pop_front();
+    place(write.address, write.data, write.parts);
+  }
+}
+
+// A device that reads what it wrote within a lookahead is rare: then the host sees it too, before
+// its turn.
+void PcieLink::place_for_read(uint64_t address, size_t length) {
+  const auto overlaps = [&](const Unplaced& write) {
+    return address - write.address < write.data.size() || write.address - address < length;
+  };
+  if (std::any_of(unplaced_.begin(), unplaced_.end(), overlaps))
+    place_unplaced(placed_ + unplaced_.size());
+}
+
+bool PcieLink::peek(uint64_t address, uint8_t* out, size_t length) {
+  place_for_read(address, length);
+  return host_ != nullptr && host_->dma_peek(address, out, length);
 }
 
 // For what came behind them, while the last one has not.
@@ -215,6 +256,7 @@ void PcieLink::arrive_read() {
 // At once, so that the data are those of this point in the order of TLPs; the time that the host's
 // memory takes comes after.
 void PcieLink::read_memory(const ReadRequest& request) {
+  place_for_read(request.address, request.length);
   Bytes data(request.length);
   const bool good = host_ != nullptr && host_->dma_read(request.address, data.data(), data.size());
   ++(good ? counters_.reads : counters_.reads_refused);

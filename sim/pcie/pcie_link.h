@@ -12,12 +12,17 @@
 // completes with an error; a refused write is counted and dropped. A host may be slow to look at
 // its memory (HostPort::read_wait_ns): then other reads, and writes, go before.
 //
+// What a host outside of the simulation notices (writes, interrupts, answers of loads) may have to
+// wait for other threads, so that it comes in order of time among all nodes. The device does not
+// see that: a read finds what was written before it.
+//
 // Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "rtl-model/systemc/rnic_ports.h"
@@ -58,8 +63,12 @@ class PcieLink final : public DevicePort, public PciePort {
  public:
   PcieLink(Scheduler& scheduler, const PcieConfig& config, PcieEndpoint& endpoint);
 
-  // Plugs the host in; until then every DMA is refused. nullptr unplugs it.
-  void connect_host(HostPort* host) { host_ = host; }
+  // Plugs the host in; until then every DMA is refused. nullptr unplugs it. `outside`: the way of
+  // all that the host notices; nullptr: it notices at once.
+  void connect_host(HostPort* host, std::unique_ptr<Scheduler::Entrance> outside = nullptr) {
+    host_ = host;
+    outside_ = std::move(outside);
+  }
 
   // The host's side.
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
@@ -76,9 +85,7 @@ class PcieLink final : public DevicePort, public PciePort {
   bool can_read() override;
   void read(const ReadRequest& request) override;
   void mmio_read_done(uint64_t data) override;
-  bool peek(uint64_t address, uint8_t* out, size_t length) override {
-    return host_ != nullptr && host_->dma_peek(address, out, length);
-  }
+  bool peek(uint64_t address, uint8_t* out, size_t length) override;
 
   uint64_t writes_busy_until() override { return busy_until(writes_leave_); }
   uint64_t reads_busy_until() override { return busy_until(reads_leave_); }
@@ -99,6 +106,11 @@ class PcieLink final : public DevicePort, public PciePort {
   struct InFlight {
     PostedWrite write;
     SimTime arrives;
+  };
+  struct Unplaced {
+    uint64_t address;
+    Bytes data;
+    size_t parts;
   };
   struct Answer {
     ReadRequest request;
@@ -122,6 +134,11 @@ class PcieLink final : public DevicePort, public PciePort {
   void join_part();
   void place_parts();
   void place_arrived_parts();
+  void place(uint64_t address, const Bytes& data, size_t parts);
+  void place_unplaced(uint64_t until);
+  void place_for_read(uint64_t address, size_t length);
+  template <typename Action>
+  void tell_host(Action action);
   void arrive_read();
   void read_memory(const ReadRequest& request);
   void complete();
@@ -133,6 +150,7 @@ class PcieLink final : public DevicePort, public PciePort {
   PcieConfig config_;
   PcieEndpoint& endpoint_;
   HostPort* host_ = nullptr;
+  std::unique_ptr<Scheduler::Entrance> outside_;
   PcieCounters counters_;
 
   Lane up_;
@@ -145,7 +163,9 @@ class PcieLink final : public DevicePort, public PciePort {
   Bytes joined_;  // parts of a write, at this address
   uint64_t joined_address_ = 0;
   size_t parts_ = 0;
-  std::deque<Answer> answers_;  // in the host's memory
+  std::deque<Unplaced> unplaced_;  // writes on their way to the outside
+  uint64_t placed_ = 0;            // of those, how many are in place
+  std::deque<Answer> answers_;     // in the host's memory
   std::deque<ReadCompletion> completions_;
   std::deque<Load> loads_;        // not answered yet, oldest first
   size_t replies_ = 0;            // of loads_: replies that the device has given

@@ -3,7 +3,10 @@
 #include "sim/pcie/pcie_link.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/testing/test_kernel.h"
@@ -21,7 +24,7 @@ std::ostream& operator<<(std::ostream& out, const Event& event) {
 }
 using Events = std::vector<Event>;
 
-struct Bench final : PcieEndpoint, HostPort {
+struct Bench : PcieEndpoint, HostPort {
   static constexpr uint64_t kSlow = 0x7000;    // address of what is read late,
   static constexpr uint64_t kSilent = 0x8000;  // and never
 
@@ -99,6 +102,68 @@ TEST_CASE("writes, interrupts and reads arrive in the order in which they were s
                                {"msix 3", 252},
                                {"read 64", 276},
                                {"data 7:64 last", 276 + 84 + 100}});
+}
+
+// Gives what comes to it when it is told to.
+class HeldEntrance final : public Scheduler::Entrance {
+ public:
+  explicit HeldEntrance(std::vector<std::function<void()>>& held) : held_(held) {}
+  void at(SimTime, std::function<void()> action) override { held_.push_back(std::move(action)); }
+
+ private:
+  std::vector<std::function<void()>>& held_;
+};
+
+struct OutsideBench : Bench {
+  OutsideBench() { link.connect_host(this, std::make_unique<HeldEntrance>(held)); }
+  void let_out() {
+    for (const auto& action : std::exchange(held, {})) action();
+  }
+  std::vector<std::function<void()>> held;
+};
+
+TEST_CASE("an outside host notices nothing before its turn, and then all in order") {
+  OutsideBench bench;
+  bench.link.write(memory_write(0x1000, 100));
+  bench.link.write(part_of_write(0x2000, 8));
+  bench.link.write(memory_write(0x2008, 8));
+  bench.link.write(interrupt(3));
+  bench.link.mmio_read(0, 8, 8, [&](uint64_t) { bench.note("answer"); });
+  bench.run();
+  bench.link.write(memory_write(0xffff'0000, 4));
+  bench.run();
+  CHECK(bench.events.size() == 1);  // the load, at the device
+  CHECK(bench.link.counters().writes == 0);
+  bench.events.clear();
+  bench.let_out();
+  std::vector<std::string> seen;
+  for (const Event& event : bench.events) seen.push_back(event.what);
+  CHECK(seen == std::vector<std::string>{"write 100", "write 16", "msix 3", "answer", "write 4"});
+  CHECK(bench.link.counters().writes == 3);
+  CHECK(bench.link.counters().writes_refused == 1);
+}
+
+TEST_CASE("a device reads what it wrote, when the outside has not noticed it yet") {
+  OutsideBench bench;
+  for (const uint64_t address : {0x1000, 0x2000, 0x3000})
+    bench.link.write(memory_write(address, 64));
+  bench.run();
+  bench.link.read({1, 0x1fc1, 63});  // ends before the second
+  bench.link.read({2, 0x2040, 8});   // begins after it
+  bench.run();
+  CHECK(bench.link.counters().writes == 0);
+  SECTION("the last byte") { bench.link.read({3, 0x203f, 64}); }
+  SECTION("the first byte") { bench.link.read({3, 0x1fc1, 64}); }
+  SECTION("at a look outside of time") {
+    uint8_t byte;
+    bench.link.peek(0x2020, &byte, 1);
+  }
+  bench.run();
+  CHECK(bench.link.counters().writes == 3);
+  bench.link.write(memory_write(0x4000, 64));
+  bench.run();
+  bench.let_out();  // each once
+  CHECK(bench.link.counters().writes == 4);
 }
 
 TEST_CASE("a read of slow memory sees it late; other reads, and writes, go before") {

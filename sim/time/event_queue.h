@@ -81,7 +81,8 @@ class EventQueue final : public Scheduler {
 
 // Before the entrances of all islands. While it is closed, what comes through an entrance lies
 // before it, unseen by its queue: so the threads that simulate may bring it. Opened again, the
-// queues take it in; all that is later than `end`. Where nothing came, nothing is done.
+// queues take it in; all that is later than `end`, to which they have run. Where nothing came,
+// nothing is done.
 class EventQueue::Gate {
  public:
   void close() { closed_ = true; }

@@ -61,6 +61,7 @@ void ScTimeline::run_window(SimTime end) {
     for (const unsigned island : due_in_[thread]) islands_[island]->queue.run_to(end);
   };
   gate_.close();
+  outside_gate_.close();
   if (std::count_if(due_in_.begin(), due_in_.end(), has_work) == 1) {
     work(static_cast<unsigned>(std::find_if(due_in_.begin(), due_in_.end(), has_work) -
                                due_in_.begin()));
@@ -68,6 +69,8 @@ void ScTimeline::run_window(SimTime end) {
     crew_.run(work);
   }
   gate_.open(end);
+  outside_gate_.open(outside_.now);
+  outside_.queue.run_to(end);
   for (std::vector<unsigned>& due : due_in_) {
     for (const unsigned island : due) {
       context_.clock() = std::max(context_.clock(), islands_[island]->now);

@@ -8,6 +8,10 @@
 // another before the lookahead is over, so all that is due within it runs in any order, in several
 // threads (conservative, synchronous parallel discrete-event simulation). The results are those of
 // one thread. A window costs what the islands cost in which something is due; the others nothing.
+//
+// The outside, which knows of several islands (memory that processes share with them, say), would
+// see what one thread has done before what another has not. So it is an island of its own, which
+// runs when the others have.
 #pragma once
 
 #include <memory>
@@ -32,7 +36,11 @@ class ScTimeline final : public sc_core::sc_module {
   unsigned threads() const { return crew_.threads(); }
   unsigned islands() const { return static_cast<unsigned>(islands_.size()); }
   Scheduler& island(unsigned index) { return islands_.at(index)->queue; }
-  uint64_t actions() const;  // that have run
+  // Through an entrance to this, an action of an island acts on the outside, at the island's own
+  // time: after the window, in order of time among all islands, in the thread that runs the
+  // simulation. nullptr of one island: what it does is in order by itself.
+  Scheduler* outside() { return islands() == 1 ? nullptr : &outside_.queue; }
+  uint64_t actions() const;  // that have run, but for the outside
 
  private:
   struct alignas(64) Island {  // a cache line of its own
@@ -57,6 +65,8 @@ class ScTimeline final : public sc_core::sc_module {
   SimContext& context_;
   const SimTime lookahead_;
   EventQueue::Gate gate_;
+  EventQueue::Gate outside_gate_;
+  Island outside_{outside_gate_, [] {}};
   std::vector<std::unique_ptr<Island>> islands_;
   // When islands have something to do. An entry counts if its island says so, and may come too
   // soon: what it stood for was cancelled.

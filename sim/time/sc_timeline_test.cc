@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/time/sc_timeline.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "sim/testing/test_kernel.h"
@@ -237,6 +240,51 @@ TEST_CASE("islands in several threads see the same, in the same order, as all on
     CHECK(several.seen == alone.seen);
     CHECK(several.context.now() == alone.context.now());
   }
+}
+
+// Each island tells the outside of what it does, the first ones later than the others.
+TEST_CASE(
+    "the outside notices what islands do in order of time, and equal times in the islands' order") {
+  for (const unsigned threads : {1u, 2u, 3u}) {
+    INFO(threads << " threads");
+    SimContext context;
+    SimContext::Scope scope(context);
+    auto timeline = std::make_unique<ScTimeline>("timeline", context, 3, threads, 1000);
+    REQUIRE(timeline->outside() != nullptr);
+    std::vector<std::unique_ptr<Scheduler::Entrance>> ways;
+    for (unsigned node = 0; node < 3; ++node) ways.push_back(timeline->outside()->entrance());
+    std::vector<std::pair<SimTime, unsigned>> seen, expected;
+    const auto runner = std::this_thread::get_id();
+    for (SimTime time = 1; time <= 2000; time += 100) {
+      for (unsigned node = 0; node < 3; ++node) {
+        const SimTime own = time + (2 - node) * 50 * (time / 100 % 2);
+        expected.emplace_back(own, node);
+        timeline->island(node).at(own, [&, node, own] {
+          if (node == 0) std::this_thread::yield();
+          ways[node]->at(own, [&, node, own] {
+            CHECK(std::this_thread::get_id() == runner);
+            CHECK(timeline->outside()->now() == own);
+            seen.emplace_back(own, node);
+          });
+        });
+      }
+    }
+    std::sort(expected.begin(), expected.end());
+    context.run_to(1500, true);
+    CHECK(seen.back().first <= 1500);
+    context.run_to(~SimTime{0}, true);
+    CHECK(seen == expected);
+    CHECK(timeline->actions() == expected.size());
+    ways.clear();
+    timeline.reset();
+  }
+}
+
+TEST_CASE("of one island the outside sees all in order by itself") {
+  SimContext context;
+  SimContext::Scope scope(context);
+  ScTimeline timeline("timeline", context, 1, 1, 1000);
+  CHECK(timeline.outside() == nullptr);
 }
 
 TEST_CASE("a run without an end ends when nothing waits any more") {
