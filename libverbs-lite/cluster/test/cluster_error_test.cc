@@ -249,28 +249,31 @@ TEST_CASE("a peer that does not take part ends a wait and a pattern at their lim
 
 // ---- Processes that are killed
 
-// Of four: 3 is a process of its own, killed when it has done `before`.
+// Of four: 3 is a process of its own, killed when all have done `before`: a process that ends loses
+// what it sent and its peers have not received yet.
 void KillOneOfFour(const std::function<void(Cluster*)>& before,
                    const std::function<void(Cluster*)>& after) {
   ClusterRig rig(4);
   int told[2];
   REQUIRE(pipe(told) == 0);
+  const auto tell = [&] { (void)!write(told[1], "x", 1); };
   const pid_t child = fork();
   if (child == 0) {
     try {
       Cluster cluster(rig.Options(3));
       cluster.Connect();
       before(&cluster);
-      (void)!write(told[1], "x", 1);
+      tell();
       pause();
     } catch (const std::exception& error) {
       fprintf(stderr, "the process to be killed: %s\n", error.what());
+      tell();
     }
     _exit(1);
   }
   std::thread killer([&] {
     char byte;
-    (void)!read(told[0], &byte, 1);
+    for (unsigned node = 0; node < 4; ++node) (void)!read(told[0], &byte, 1);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   });
@@ -280,8 +283,14 @@ void KillOneOfFour(const std::function<void(Cluster*)>& before,
     threads.emplace_back([&, node] {
       try {
         Cluster cluster(rig.Options(node));
-        cluster.Connect();
-        before(&cluster);
+        try {
+          cluster.Connect();
+          before(&cluster);
+        } catch (...) {
+          tell();
+          throw;
+        }
+        tell();
         after(&cluster);
         cluster.Leave();
       } catch (const std::exception& error) {
