@@ -119,15 +119,22 @@ TEST_CASE("handles that were unlocked, are for others, or do not reach so far ar
   }) == std::vector<std::string>(3));
 }
 
-// Node 2 of three is a process, which does `before` and is killed.
+// Node 2 of three is a process, which does `before` and is killed when the others are past it, too:
+// a process that ends loses what it sent and its peers have not received yet.
 void KillNodeTwo(const std::function<void(pm_context*, int)>& before,
                  const std::function<void(pm_context*, int)>& after) {
   PmRig rig(3);
+  int others[2];
+  REQUIRE(pipe(others) == 0);
   const pid_t child = fork();
   if (child == 0) {
+    close(others[1]);
     try {
       pm_context* const context = rig.Open(2);
       before(context, 2);
+      char bytes[2];
+      for (ssize_t left = 2, got = 1; left > 0 && got > 0; left -= got)
+        got = read(others[0], bytes, static_cast<size_t>(left));
     } catch (const std::exception& error) {
       fprintf(stderr, "the process to be killed: %s\n", error.what());
     }
@@ -136,9 +143,12 @@ void KillNodeTwo(const std::function<void(pm_context*, int)>& before,
   const auto errors = rig.Run(
       [&](pm_context* context, int self) {
         before(context, self);
+        PmRequire(write(others[1], "x", 1) == 1, "tell");
         after(context, self);
       },
       2);
+  close(others[1]);
+  close(others[0]);
   waitpid(child, nullptr, 0);
   CHECK(errors == std::vector<std::string>(2));
 }
