@@ -180,7 +180,12 @@ class RefCore final : public Core {
     inbound_.clear();
     frames_.clear();
     quiet_ = unquiet_ = 0;
-    blocks_ = std::make_unique<Blocks>(config_, sizes_, trace_sink_);
+    const auto before =
+        std::exchange(blocks_, std::make_unique<Blocks>(config_, sizes_, trace_sink_));
+    if (before == nullptr) return;
+    const Table<QueuePair>& old = before->state.qps;
+    for (size_t qpn = 0; qpn < old.size(); ++qpn)
+      if (old[qpn].generation != 0) blocks_->state.qps[qpn].generation = old[qpn].generation;
   }
 
   void mmio_write(const MmioAccess& access) override { inbound_.store(access); }

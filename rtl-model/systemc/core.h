@@ -135,7 +135,8 @@ class Core {
  public:
   virtual ~Core() = default;
 
-  virtual void reset() = 0;  // back to power-on; everything queued is gone
+  // Back to power-on; everything queued is gone. Generations of queue pairs go on (EFE.md).
+  virtual void reset() = 0;
 
   // Inputs: queued without limit, consumed at the core's own pace. Those of the PCIe link in its
   // order (inbound.h), frames in theirs.

@@ -349,6 +349,33 @@ TEST_CASE("a PULL whose peer's node is reset, and has the same numbers again, en
          int{pulled.status} == EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
 }
 
+// The node that refuses has had nothing acknowledged: so its late frames are heard by a node that
+// knows no session of it. Nothing else of it comes before them.
+TEST_CASE("a refusal of the life before a reset of the node ends nothing of the life after it") {
+  for (uint64_t after_ns = 1'500; after_ns < 4'000; after_ns += 500) {
+    INFO("reset after " << after_ns << " ns");
+    TestbedOptions options = with_fault(0, 0, Fault::kDelay);
+    for (const uint64_t frame : {1u, 2u}) options.faults_towards[0].script[frame] = Fault::kDelay;
+    for (const uint64_t frame : {2u, 3u, 4u})
+      options.faults_towards[1].script[frame] = Fault::kDrop;
+    Testbed testbed(options, test_cores());
+    End right(testbed, 1, Exchange::kRightQpn, 20'000);  // in RESET
+    {
+      End left(testbed, 0, Exchange::kLeftQpn, 20'000);
+      left.rnic.connect(left.qp, 1, Exchange::kRightQpn);
+      left.post(push_of({element(left.near, 0, 100)}, 0));
+      testbed.run_for(after_ns);
+      testbed.node(0).device().reset();
+    }
+    End again(testbed, 0, Exchange::kLeftQpn, 20'000);
+    again.rnic.connect(again.qp, 1, Exchange::kRightQpn);
+    right.rnic.connect(right.qp, 0, Exchange::kLeftQpn);
+    testbed.run_for(100'000);
+    again.post(push_of({element(again.near, 0, 100)}, 0));
+    CHECK(int{again.wait(400'000'000).status} == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+}
+
 TEST_CASE("a new life that PUSHes to one whose receives were missed by an earlier one is served") {
   Lives lives(options_for("dc-25g"));
   lives.left.post(send_of(lives.of(kOld)));  // there is no receive

@@ -8,7 +8,7 @@
 #define RESETS 2       /* of queue pairs */
 #endif
 #ifndef NODE_RESETS
-#define NODE_RESETS 0  /* of node 0: its generations begin anew */
+#define NODE_RESETS 0  /* of node 0 */
 #endif
 #ifndef GIVEN_UP
 #define GIVEN_UP 1     /* sessions */
@@ -146,10 +146,10 @@ inline reset_node(n) {
   node_resets++;
   if :: established[1 - n] -> lose_session(1 - n) :: else fi;
   established[n] = 0;
-#ifndef GENERATIONS_GO_ON
-  me.generation = 1;
+#ifndef WITHOUT_GENERATIONS_THAT_GO_ON
+  me.generation++;     /* qp_table */
 #else
-  me.generation++;
+  me.generation = 1;
 #endif
   begin_life(n)
 }

@@ -71,7 +71,8 @@ module qp_table
   wqe_index_t       rq_producer_read[QP_CLIENTS];
   wqe_index_t       rq_consumer_read[QP_CLIENTS];
 
-  // After reset one entry a cycle is made invalid.
+  // After reset one entry a cycle is made invalid. Its generation stays: what the network still holds
+  // of a life before the reset is of none that comes after it.
   qpn_t init_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -95,6 +96,21 @@ module qp_table
       .read_i,
       .read_address_i (read_qpn_i),
       .read_data_o    (config_read)
+  );
+
+  generation_t generation_read[QP_CLIENTS];
+  ram_nr1w #(
+      .WIDTH($bits(generation_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_generation (
+      .clk_i,
+      .write_i        (config_we_i),
+      .write_address_i(config_qpn_i),
+      .write_data_i   (config_i.generation),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (generation_read)
   );
 
   assign status_ready_o =
@@ -229,8 +245,13 @@ module qp_table
   );
 
   for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
+    qp_config_t cfg;
+    always_comb begin
+      cfg = config_read[i];
+      cfg.generation = generation_read[i];
+    end
     assign read_o[i] = '{
-            cfg: config_read[i],
+            cfg: cfg,
             status: status_read[i],
             peer: peer_read[i],
             sq: sq_read[i],

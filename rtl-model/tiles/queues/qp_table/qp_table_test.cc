@@ -141,6 +141,17 @@ TEST_CASE("What the driver writes is read, by each client, in each field") {
   CHECK_FALSE(table.read(kOther).cfg.valid);
 }
 
+TEST_CASE("A reset takes queue pairs away, and leaves their generations") {
+  QpTable table;
+  table.drive_config(kQpn, config(), {}, true);
+  table.cycle();
+  table.reset();
+  table.wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return table.dut().init_done_o != 0; });
+  CHECK_FALSE(table.read(kQpn).cfg.valid);
+  CHECK(table.read(kQpn).cfg.generation == config().generation);
+  CHECK(table.read(kOther).cfg.generation == 0);
+}
+
 TEST_CASE("An answer stays until the client's next read, whatever others read or write") {
   QpTable table;
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
