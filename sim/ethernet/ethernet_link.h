@@ -9,143 +9,104 @@
 // and made deaf to some senders.
 //
 // A line may have credit-based flow control: a frame leaves only when the buffer at the far end has
-// room for it, and waits in front of the line until then.
+// room for it, and waits in front of the line until then. So nothing is ever dropped for lack of
+// it.
 //
-// Its ends may lie on two islands of time (scheduler.h), the latency apart: the near one sends, and
-// faults strike at the far one.
+// It has two halves, which may lie on two islands of time (scheduler.h), the latency apart: the
+// near one sends, and faults strike at the far one. One of them may be in another process.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <list>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "rtl-model/systemc/scheduler.h"
-#include "sim/ethernet/credits.h"
 #include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/faults.h"
-#include "sim/time/lane.h"
+#include "sim/ethernet/line_ends.h"
+#include "sim/ethernet/line_receiver.h"
+#include "sim/ethernet/line_sender.h"
 
 namespace exrnic {
 
-// Line time of a frame beside its bytes (IEEE 802.3, 3.1.1 and 4.4.2).
-constexpr unsigned kPreambleBytes = 8;  // with start delimiter
-constexpr unsigned kInterFrameGapBytes = 12;
-constexpr unsigned kFcsBytes = 4;
-
-// Bytes of line time that a wire frame takes.
-constexpr uint64_t line_bytes(uint64_t wire_bytes) {
-  return kPreambleBytes + wire_bytes + kInterFrameGapBytes;
-}
-
-// Whoever stands at the end of a line: a MAC, a port of a switch.
-class WireReceiver {
- public:
-  virtual ~WireReceiver() = default;
-  virtual void receive_wire(Bytes&& wire) = 0;
-
-  // For who keeps the frame in the buffer that a line with flow control counts: it lies there as
-  // long as `room` is held. Everybody else takes it out at once.
-  virtual void receive_buffered(Bytes&& wire, Room /*room*/) { receive_wire(std::move(wire)); }
-};
-
-struct EthernetLinkCounters {
-  uint64_t frames = 0;  // accepted
-  uint64_t bytes = 0;   // of wire frames
-  uint64_t dropped = 0;
-  uint64_t duplicated = 0;
-  uint64_t reordered = 0;
-  uint64_t corrupted = 0;
-  uint64_t delayed = 0;
-  uint64_t lost_down = 0;         // the line was down
-  uint64_t lost_partitioned = 0;  // their sender was blocked
-};
+struct EthernetLinkCounters : LineSender::Counters, LineReceiver::Counters {};
 
 class EthernetLink {
  public:
   using Config = EthernetLinkConfig;
 
   EthernetLink(Scheduler& near, Scheduler& far, const Config& config, const FaultConfig& faults,
-               uint64_t seed, WireReceiver& to);
+               uint64_t seed, WireReceiver& to)
+      : config_(config),
+        receiver_(std::make_unique<LineReceiver>(far, config, faults, seed, to)),
+        sender_(std::make_unique<LineSender>(near, config, *receiver_)) {
+    if (config.buffer_bytes != 0) receiver_->return_credits_to(*sender_);
+  }
+  // The near half alone, and the far half alone; the other one outlives it.
+  EthernetLink(Scheduler& near, const Config& config, FrameArrivals& far)
+      : config_(config), sender_(std::make_unique<LineSender>(near, config, far)) {}
+  EthernetLink(Scheduler& far, const Config& config, const FaultConfig& faults, uint64_t seed,
+               WireReceiver& to, CreditReceiver& near)
+      : config_(config), receiver_(std::make_unique<LineReceiver>(far, config, faults, seed, to)) {
+    if (config.buffer_bytes != 0) receiver_->return_credits_to(near);
+  }
+  // Credits that are still to come back find no sender then.
+  ~EthernetLink() { receiver_.reset(); }
+
+  // nullptr: it is in another process.
+  LineSender* sender() { return sender_.get(); }
+  LineReceiver* receiver() { return receiver_.get(); }
+
+  // ---- Of the near half, which must be here
 
   // Queues a wire frame behind those before it. `held` is let go when its last bit has left.
-  void send(Bytes&& wire, Room held = {});
-
-  // Sees each wire frame when its first bit enters the line, at its near end, and when it is
-  // delivered, at its far one.
-  enum class Point { kEnters, kLeaves };
-  using Observer = std::function<void(Point point, SimTime now, const Bytes& wire)>;
-  void observe(Observer observer) { observer_ = std::move(observer); }
-
-  // Other faults, for frames that arrive from now on; those of `seed` begin anew.
-  void set_faults(const FaultConfig& faults, uint64_t seed) {
-    faults_ = FaultInjector(faults, seed);
-  }
-  const FaultConfig& faults() const { return faults_.config(); }
-
-  // What would arrive while the line is down is lost.
-  void set_up(bool up) { up_ = up; }
-  bool up() const { return up_; }
+  void send(Bytes&& wire, Room held = {}) { sender_->send(std::move(wire), std::move(held)); }
 
   // On top of the latency, for frames that enter from now on. No frame passes an earlier one.
-  void set_extra_latency(uint64_t ns) { extra_latency_ns_ = ns; }
-  uint64_t extra_latency_ns() const { return extra_latency_ns_; }
-
-  // What would arrive from these stations (48-bit MAC addresses) is lost.
-  void block_senders(std::set<uint64_t> stations) { blocked_ = std::move(stations); }
+  void set_extra_latency(uint64_t ns) { sender_->set_extra_latency(ns); }
+  uint64_t extra_latency_ns() const { return sender_->extra_latency_ns(); }
 
   // Wire frames, and their line bytes, that have not left yet.
-  size_t queued_frames() { return waiting_.size() + lane_.queued_units(near_.now()); }
-  // When fewer than `frames` have not left, if none comes; 0: they have, or wait for credit.
-  SimTime fewer_than(size_t frames) const {
-    return waiting_.empty() ? lane_.fewer_than(frames) : 0;
+  size_t queued_frames() { return sender_->queued_frames(); }
+  SimTime fewer_than(size_t frames) const { return sender_->fewer_than(frames); }
+  uint64_t queued_bytes() { return sender_->queued_bytes(); }
+
+  // ---- Of the far half, which must be here
+
+  // Other faults, for frames that arrive from now on; those of `seed` begin anew.
+  void set_faults(const FaultConfig& faults, uint64_t seed) { receiver_->set_faults(faults, seed); }
+  const FaultConfig& faults() const { return receiver_->faults(); }
+
+  // What would arrive while the line is down is lost.
+  void set_up(bool up) { receiver_->set_up(up); }
+  bool up() const { return receiver_->up(); }
+
+  // What would arrive from these stations (48-bit MAC addresses) is lost.
+  void block_senders(std::set<uint64_t> stations) { receiver_->block_senders(std::move(stations)); }
+
+  // ---- Of what is here
+
+  using Point = LinePoint;
+  using Observer = LineObserver;
+  void observe(const Observer& observer) {
+    if (sender_) sender_->observe(observer);
+    if (receiver_) receiver_->observe(observer);
   }
-  uint64_t queued_bytes() { return waiting_bytes_ + lane_.queued_bytes(near_.now()); }
 
   const Config& config() const { return config_; }
-  const EthernetLinkCounters& counters() const { return counters_; }
+  EthernetLinkCounters counters() const {
+    EthernetLinkCounters counters;
+    if (sender_) static_cast<LineSender::Counters&>(counters) = sender_->counters();
+    if (receiver_) static_cast<LineReceiver::Counters&>(counters) = receiver_->counters();
+    return counters;
+  }
 
  private:
-  struct Buffered {
-    Bytes wire;
-    Room room;  // at the far end; of a waiting frame: what it holds at the near one
-  };
-  struct Held {
-    uint64_t id;
-    unsigned frames_to_pass;
-    Buffered frame;
-  };
-
-  void start_waiting();
-  void start(Buffered&& frame);
-  void arrive(Buffered&& frame);
-  void deliver(Buffered&& frame);
-  void hand_over(Buffered&& frame);
-  void show_entry(SimTime start, const Bytes& wire);
-  bool is_blocked(const Bytes& wire) const;
-  void hold(Buffered&& frame);
-  void release_overdue(uint64_t id);
-  void release_passed();
-
-  Scheduler& near_;
-  Scheduler& far_;
-  std::unique_ptr<Scheduler::Entrance> arrivals_;
-  Config config_;
-  Lane lane_;
-  FaultInjector faults_;
-  WireReceiver& to_;
-  Credits credits_;
-  std::deque<Buffered> waiting_;  // for credit
-  uint64_t waiting_bytes_ = 0;
-  EthernetLinkCounters counters_;
-  std::list<Held> held_;
-  uint64_t next_held_id_ = 0;
-  Observer observer_;
-  bool up_ = true;
-  uint64_t extra_latency_ns_ = 0;
-  SimTime last_arrival_ = 0;
-  std::set<uint64_t> blocked_;
+  const Config config_;
+  std::unique_ptr<LineReceiver> receiver_;
+  std::unique_ptr<LineSender> sender_;
 };
 
 }  // namespace exrnic
