@@ -27,11 +27,14 @@ FabricFaults faults_of(const TestbedOptions& options) {
 std::unique_ptr<ScTimeline> make_timeline(const TestbedOptions& options, const Topology& topology,
                                           SimContext& context) {
   const SimTime lookahead = Fabric::least_latency(options.profile, topology);
-  const bool several = options.threads > 1 && options.tracer == nullptr && lookahead > 0 &&
-                       lookahead != Fabric::kNoLines;
+  const bool can = options.tracer == nullptr && lookahead > 0 && lookahead != Fabric::kNoLines;
+  assert(can || options.part == nullptr);
+  const bool several = can && (options.threads > 1 || options.part != nullptr);
   if (!several) return std::make_unique<ScTimeline>("timeline", context);
   const auto islands = static_cast<unsigned>(topology.nodes + topology.switches.size());
-  return std::make_unique<ScTimeline>("timeline", context, islands, options.threads, lookahead);
+  OtherRanks* const others = options.part == nullptr ? nullptr : &options.part->others;
+  return std::make_unique<ScTimeline>("timeline", context, islands, options.threads, lookahead,
+                                      others);
 }
 
 }  // namespace
@@ -50,15 +53,20 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   };
   const bool link_up = !topology.links.empty();
   assert(topology.ids.empty() || (topology.ids.size() == topology.nodes && !options.tracer));
+  const TestbedPart* const part = options.part;
   for (unsigned node = 0; node < topology.nodes; ++node) {
-    nodes_.push_back(std::make_unique<Node>(island(node), node, topology.id_of(node), link_up,
-                                            options.profile, make_core, options.tracer));
+    nodes_.emplace_back();
+    if (part != nullptr && part->partition.nodes.at(node) != part->rank) continue;
+    nodes_.back() = std::make_unique<Node>(island(node), node, topology.id_of(node), link_up,
+                                           options.profile, make_core, options.tracer);
   }
   if (options.tracer != nullptr)
     options.tracer->start(island(0), nodes_.front()->rnic().period_ps(), nodes());
+  std::optional<FabricPart> fabric_part;
+  if (part != nullptr) fabric_part.emplace(FabricPart{part->partition, part->rank, part->border});
   fabric_ = std::make_unique<Fabric>(
       [&](unsigned index) -> Scheduler& { return island(nodes() + index); }, options.profile,
-      topology, routes, faults, nodes_);
+      topology, routes, faults, nodes_, fabric_part ? &*fabric_part : nullptr);
 }
 
 // SystemC modules go before the kernel, and under it.
@@ -78,23 +86,39 @@ const EthernetLink* Testbed::line_towards(unsigned id) const {
   return fabric_->line_towards(fmt::format("node{}", id));
 }
 
+bool Testbed::busy() {
+  agree();
+  return context_.pending();
+}
+
+void Testbed::agree() {
+  SimContext::Scope scope(context_);
+  timeline_->agree();
+}
+
 SimTime Testbed::next_event() {
   SimContext::Scope scope(context_);
+  timeline_->agree();
   return context_.next_event();
 }
 
-void Testbed::run_to(SimTime time) { context_.run_to(time, false); }
+void Testbed::run_to(SimTime time, bool stop_when_idle) {
+  agree();
+  context_.run_to(time, stop_when_idle);
+}
 
-void Testbed::run_for(uint64_t ns) { context_.run_to(context_.now() + ns * kPsPerNs, false); }
+void Testbed::run_to(SimTime time) { run_to(time, false); }
 
-void Testbed::run_while_busy(uint64_t ns) { context_.run_to(context_.now() + ns * kPsPerNs, true); }
+void Testbed::run_for(uint64_t ns) { run_to(context_.now() + ns * kPsPerNs, false); }
+
+void Testbed::run_while_busy(uint64_t ns) { run_to(context_.now() + ns * kPsPerNs, true); }
 
 RunResult Testbed::run_until(const std::function<bool()>& done, uint64_t limit_ns) {
   const SimTime end = context_.now() + limit_ns * kPsPerNs;
   while (!done()) {
     if (!busy()) return RunResult::kIdle;
     if (!context_.run_next(end)) {
-      context_.run_to(end, false);
+      run_to(end, false);
       return RunResult::kTimeLimit;
     }
   }

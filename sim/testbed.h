@@ -18,16 +18,27 @@
 #include <string>
 #include <vector>
 
+#include "sim/ethernet/border.h"
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
 #include "sim/node/node.h"
 #include "sim/profile/profile.h"
+#include "sim/time/other_ranks.h"
 #include "sim/time/sc_timeline.h"
 #include "sim/time/sim_context.h"
 #include "sim/topology/fabric.h"
+#include "sim/topology/partition.h"
 #include "sim/topology/topology.h"
 
 namespace exrnic {
+
+// One of several processes, each with some of the nodes and switches. All outlive the testbed.
+struct TestbedPart {
+  const Partition& partition;
+  unsigned rank = 0;
+  Border& border;
+  OtherRanks& others;
+};
 
 struct TestbedOptions {
   Profile profile;
@@ -44,6 +55,11 @@ struct TestbedOptions {
   // in its thread while others are in theirs; and run_until() asks a little later. A tracer, and
   // lines without latency, leave one.
   unsigned threads = 1;
+
+  // Only this part of it is made; nullptr: all. The results are the same. Then all ranks run their
+  // testbeds to the same times, and ask the same of busy() and next_event(). No tracer, and no line
+  // without latency.
+  const TestbedPart* part = nullptr;
 };
 
 enum class RunResult {
@@ -60,6 +76,8 @@ class Testbed {
   ~Testbed();
 
   unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
+  // Whether it is in this part.
+  bool has(unsigned id) const { return nodes_.at(id) != nullptr; }
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
@@ -77,7 +95,7 @@ class Testbed {
   uint64_t now_ns() const { return context_.now() / kPsPerNs; }
 
   // True while anything is in flight: a packet, a timer, a core that is not idle.
-  bool busy() const { return context_.pending(); }
+  bool busy();
 
   // Threads that simulate.
   unsigned threads() const { return timeline_->threads(); }
@@ -105,6 +123,9 @@ class Testbed {
   RunResult run_until(const std::function<bool()>& done, uint64_t limit_ns);
 
  private:
+  void agree();
+  void run_to(SimTime time, bool stop_when_idle);
+
   SimContext context_;
   std::unique_ptr<ScTimeline> timeline_;
   std::vector<std::unique_ptr<Node>> nodes_;

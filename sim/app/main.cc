@@ -8,11 +8,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "sim/app/options.h"
@@ -23,9 +25,11 @@
 #include "sim/debug/gdb_server.h"
 #include "sim/debug/retire_trace.h"
 #include "sim/files/output_file.h"
+#include "sim/ranks/ranks.h"
 #include "sim/service/service_loop.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
+#include "sim/topology/partition.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
 #include "sim/workload/run.h"
@@ -35,7 +39,15 @@ namespace {
 
 constexpr int kFailure = 1;
 
-void log(const std::string& line) { std::fprintf(stderr, "exrnic-sim: %s\n", line.c_str()); }
+// Of several ranks: which one speaks.
+std::string& speaker() {
+  static std::string name = "exrnic-sim";
+  return name;
+}
+
+void log(const std::string& line) {
+  std::fprintf(stderr, "%s: %s\n", speaker().c_str(), line.c_str());
+}
 
 // A file that is written at the end. It is opened before anything runs, so that a wrong path is
 // known at once.
@@ -65,8 +77,81 @@ class Report {
   OutputFile file_;
 };
 
-TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
+// This process' part of a run by several.
+struct OwnPart {
+  OwnPart(const Options& options, Ranks& all)
+      : partition(load_partition(options.partition, *options.topology, all.size())),
+        ranks(all),
+        testbed{partition, all.rank(), border, all} {}
+
+  const Partition partition;
+  Ranks& ranks;
+  Border border;
+  const TestbedPart testbed;
+};
+
+// What has to be the same in all ranks, as text.
+std::string description(const Options& options, const Partition& partition) {
+  const Profile& profile = options.profile;
+  nlohmann::json json = {{"abi", EXRNIC_ABI_VERSION},
+                         {"core", options.core},
+                         {"profile", profile.name},
+                         {"rate", profile.ethernet.megabits_per_second},
+                         {"latency", profile.ethernet.latency_ns},
+                         {"seed", options.seed},
+                         {"topology", options.topology->name},
+                         {"nodes", partition.nodes},
+                         {"switches", partition.switches},
+                         {"links", nlohmann::json::array()},
+                         {"workload", read_data_file(options.workload_path, "workload", "")}};
+  for (const TopologyLink& link : options.topology->links)
+    json["links"].push_back({options.topology->name_of(link.ends[0]),
+                             options.topology->name_of(link.ends[1]),
+                             link.megabits_per_second.value_or(0), link.latency_ns.value_or(0)});
+  return json.dump();
+}
+
+void require_same(const Options& options, const OwnPart& part) {
+  const std::string own = description(options, part.partition);
+  const std::vector<Bytes> all = part.ranks.gather(Bytes(own.begin(), own.end()));
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      throw ExitRequest(kUsageError, "rank " + std::to_string(rank) +
+                                         " simulates something else than rank 0: start all with "
+                                         "one program, the same options and the same files");
+}
+
+// nullptr: alone.
+std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
+  if (ranks == nullptr) return nullptr;
+  if (!options.workload)
+    throw ExitRequest(kUsageError, "several ranks need --workload: nodes with hosts are in one");
+  if (!options.trace_path.empty())
+    throw ExitRequest(kUsageError, "--trace: of one rank only; leave it out");
+  if (!options.topology)
+    throw ExitRequest(kUsageError, "several ranks need --topology, with a node for each or more");
+  if (options.topology->nodes < ranks->size())
+    throw ExitRequest(kUsageError, "--topology: it has " + std::to_string(options.topology->nodes) +
+                                       " nodes, fewer than ranks (" +
+                                       std::to_string(ranks->size()) + "); start fewer");
+  if (Fabric::least_latency(options.profile, *options.topology) == 0)
+    throw ExitRequest(kUsageError,
+                      "several ranks need a network whose lines have a latency; take another "
+                      "profile or topology");
+  if (ranks->rank() != 0) options.stats_path.clear(), options.results_path.clear();
+  std::unique_ptr<OwnPart> part;
+  try {
+    part = std::make_unique<OwnPart>(options, *ranks);
+  } catch (const DataFileError& error) {
+    throw ExitRequest(kUsageError, std::string("--partition: ") + error.what());
+  }
+  require_same(options, *part);
+  return part;
+}
+
+TestbedOptions testbed_options(const Options& options, Tracer* tracer, const OwnPart* part) {
   TestbedOptions testbed;
+  if (part != nullptr) testbed.part = &part->testbed;
   testbed.tracer = tracer;
   testbed.profile = options.profile;
   if (!options.workload) testbed.nodes = static_cast<unsigned>(options.sockets.size());
@@ -90,9 +175,9 @@ CoreFactory core_factory(const Options& options) {
 }
 
 // Only the end of a line that a fault is to strike has not been looked at before.
-Testbed build(const Options& options, Tracer* tracer) {
+Testbed build(const Options& options, Tracer* tracer, const OwnPart* part) {
   try {
-    return Testbed(testbed_options(options, tracer), core_factory(options));
+    return Testbed(testbed_options(options, tracer, part), core_factory(options));
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
   } catch (const std::system_error& error) {
@@ -241,32 +326,62 @@ void write_results(Report& file, const std::string& path, const workload::Result
 
 // Returns how many messages have not ended although nothing is under way.
 uint64_t run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
-                      Report results_file) {
+                      Report results_file, Ranks* ranks) {
   std::unique_ptr<workload::Run> run;
   try {
     run = std::make_unique<workload::Run>(testbed, *options.workload,
-                                          "workload " + options.workload_path);
+                                          "workload " + options.workload_path, ranks);
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--workload: ") + error.what());
   }
   pollfd signal{stop.fd(), POLLIN, 0};
   const bool done = run->run([&] { return ::poll(&signal, 1, 0) == 0; });
   const workload::Results results = run->results();
+  if (ranks != nullptr && ranks->rank() != 0) return 0;  // rank 0 has all
   std::fputs(results.text().c_str(), stdout);
   if (results_file.wanted()) write_results(results_file, options.results_path, results);
   return done ? results.unfinished() : 0;
 }
 
-void run(Options options) {
+using Json = nlohmann::ordered_json;
+
+// Of all ranks, at rank 0.
+Json statistics_of(const Json& own, Ranks* ranks) {
+  if (ranks == nullptr) return own;
+  const std::string text = own.dump();
+  std::vector<Json> parts;
+  for (const Bytes& part : ranks->gather(Bytes(text.begin(), text.end())))
+    parts.push_back(Json::parse(part.begin(), part.end()));
+  return parts.empty() ? Json() : merged_statistics(std::move(parts));
+}
+
+// How long each rank has waited for others, of all the time.
+void tell_of_waiting(Ranks& ranks, double wall_s) {
+  const double share = wall_s > 0 ? ranks.waited_s() / wall_s : 0;
+  Bytes own(sizeof share);
+  std::memcpy(own.data(), &share, sizeof share);
+  const std::vector<Bytes> all = ranks.gather(own);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    double waited = 0;
+    std::memcpy(&waited, all[rank].data(), sizeof waited);
+    std::printf("rank %zu has waited for others %.0f %% of the time\n", rank, 100 * waited);
+  }
+}
+
+void run(Options options, Ranks* ranks) {
   if (options.waves) options.waves->log = log;
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
+  const auto part = own_part(options, ranks);
+  const bool wants_stats =
+      ranks == nullptr ? !options.stats_path.empty() : ranks->any(!options.stats_path.empty());
   Report stats("--stats", options.stats_path);
   Report results("--results", options.results_path);
   const auto tracer =
       options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
-  Testbed testbed = build(options, tracer.get());
+  Testbed testbed = build(options, tracer.get(), part.get());
+  if (ranks != nullptr) ranks->connect(part->border);
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
     log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
@@ -285,14 +400,17 @@ void run(Options options) {
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
   uint64_t unfinished = 0;
   if (options.workload) {
-    unfinished = run_workload(options, testbed, stop, std::move(results));
+    unfinished = run_workload(options, testbed, stop, std::move(results), ranks);
   } else {
     serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
   }
   if (captures) captures->flush();
-  if (stats.wanted())
-    stats.write("statistics",
-                statistics(options, testbed, servers, seconds_since(start)).dump(2) + '\n');
+  const double wall_s = seconds_since(start);
+  if (wants_stats) {
+    const Json all = statistics_of(statistics(options, testbed, servers, wall_s), ranks);
+    if (stats.wanted()) stats.write("statistics", all.dump(2) + '\n');
+  }
+  if (ranks != nullptr) tell_of_waiting(*ranks, wall_s);
   if (unfinished != 0)
     throw std::runtime_error(std::to_string(unfinished) +
                              " messages of the workload have not ended, and nothing is under way");
@@ -302,18 +420,27 @@ void run(Options options) {
 }  // namespace exrnic
 
 int main(int argc, char** argv) {
+  using exrnic::log;
+  const std::unique_ptr<exrnic::Ranks> ranks = exrnic::join_ranks();
+  if (ranks) exrnic::speaker() += ": rank " + std::to_string(ranks->rank());
+  int code = exrnic::kFailure;
+  std::string error;
   try {
-    exrnic::run(exrnic::parse_options(argc, argv));
+    exrnic::run(exrnic::parse_options(argc, argv), ranks.get());
     return 0;
   } catch (const exrnic::ExitRequest& exit) {
-    if (exit.code == 0) {
-      std::fputs(exit.what(), stdout);
-    } else {
-      exrnic::log(exit.what());
-    }
-    return exit.code;
-  } catch (const std::exception& error) {
-    exrnic::log(error.what());
-    return exrnic::kFailure;
+    code = exit.code;
+    error = exit.what();
+  } catch (const std::exception& failure) {
+    error = failure.what();
   }
+  if (code == 0) {
+    if (!ranks || ranks->rank() == 0) std::fputs(error.c_str(), stdout);
+    return 0;
+  }
+  // What is wrong in all ranks rank 0 says.
+  if (ranks && ranks->rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  log(error);
+  if (ranks) ranks->abort(code);
+  return code;
 }

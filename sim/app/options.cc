@@ -44,6 +44,7 @@ struct Arguments {
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
   std::string workload;
+  std::string partition = "auto";
   std::string results;
   std::string stats;
   std::string capture;
@@ -112,6 +113,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Instead of --node: nodes send each other what FILE says, then the\n"
                  "program ends (sim/workload/README.md)")
       ->type_name("FILE");
+  app.add_option("--partition", arguments.partition,
+                 "With mpirun exrnic-sim-mpi: which rank has which nodes and switches,\n"
+                 "auto or a .json file (sim/ranks/README.md)")
+      ->type_name("auto|FILE")
+      ->capture_default_str();
   app.add_option("--results", arguments.results,
                  "Write how each flow of the workload went to FILE: as CSV if it ends\n"
                  "in .csv, else as JSON")
@@ -436,6 +442,7 @@ Options understand(const Arguments& arguments) {
     options.workload = reading("--workload", [&] { return workload_of(arguments, options); });
   }
   options.results_path = arguments.results;
+  options.partition = arguments.partition;
   options.clock_path = clock_of(arguments);
   options.stats_path = arguments.stats;
   options.capture_directory = arguments.capture;

@@ -39,6 +39,7 @@ struct Options {
   std::optional<workload::Workload> workload;    // what is in it
   std::string results_path;                      // of the workload; empty: no file
   unsigned threads = 1;                          // see TestbedOptions
+  std::string partition;                         // of ranks; see load_partition()
   std::optional<WaveWindow> waves;
 };
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/app/stats.h"
 
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
 #include "exrnic_hw.h"
 
 namespace exrnic {
@@ -98,6 +104,20 @@ Json switch_to_json(const Fabric& fabric, unsigned index) {
   return json;
 }
 
+// Of lines that end at another rank.
+Json near_halves(const Fabric& fabric) {
+  Json halves = Json::object();
+  for (const TopologyLink& link : fabric.topology().links)
+    for (const LinkEnd& end : link.ends) {
+      const std::string name = fabric.topology().name_of(end);
+      const EthernetLink* const line = fabric.line_towards(name);
+      if (line == nullptr || line->has_receiver()) continue;
+      const EthernetLinkCounters counters = line->counters();
+      halves[name] = {{"frames", counters.frames}, {"bytes", counters.bytes}};
+    }
+  return halves;
+}
+
 }  // namespace
 
 Json statistics(const Options& options, const Testbed& testbed, const ServiceLoop::Servers& servers,
@@ -114,15 +134,52 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
                {"nodes", Json::array()},
                {"switches", Json::object()}};
   for (unsigned id = 0; id < testbed.nodes(); ++id) {
+    if (!testbed.has(id)) continue;
     json["nodes"].push_back(to_json(testbed, id));
     if (id >= servers.size()) continue;
     json["nodes"].back()["socket"] = options.sockets[id];
     json["nodes"].back()["vfio_user"] = to_json(servers[id]->counters());
   }
   for (unsigned i = 0; i < fabric.switches(); ++i) {
+    if (!fabric.has_switch(i)) continue;
     json["switches"][fabric.topology().switches[i].name] = switch_to_json(fabric, i);
   }
+  const Json halves = near_halves(fabric);
+  if (!halves.empty()) json["near_halves"] = halves;
   return json;
+}
+
+// Each part has its nodes and switches, and counts what enters lines that leave it; where those end
+// that belongs to the line.
+Json merged_statistics(std::vector<Json> parts) {
+  Json all = parts.front();
+  all["ranks"] = parts.size();
+  all["actions"] = uint64_t{0};
+  std::map<unsigned, Json> nodes;
+  std::map<std::string, Json> halves;
+  all["switches"] = Json::object();
+  for (Json& part : parts) {
+    all["actions"] = all["actions"].get<uint64_t>() + part["actions"].get<uint64_t>();
+    for (Json& node : part["nodes"]) nodes[node["id"]] = node;
+    all["switches"].update(part["switches"]);
+    if (!part.contains("near_halves")) continue;
+    for (const auto& [end, counters] : part["near_halves"].items()) halves[end] = counters;
+  }
+  all.erase("near_halves");
+  const auto add_half = [&](const std::string& end, Json& line) {
+    const auto half = halves.find(end);
+    if (half == halves.end()) return;
+    for (const char* key : {"frames", "bytes"}) line[key] = half->second[key];
+  };
+  all["nodes"] = Json::array();
+  for (auto& [id, node] : nodes) {
+    if (node.contains("line_towards")) add_half(fmt::format("node{}", id), node["line_towards"]);
+    all["nodes"].push_back(node);
+  }
+  for (auto& [name, item] : all["switches"].items())
+    for (auto& [port, entry] : item["ports"].items())
+      add_half(fmt::format("{}.{}", name, port), entry["line_towards"]);
+  return all;
 }
 
 }  // namespace exrnic

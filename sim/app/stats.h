@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "sim/app/options.h"
 #include "sim/service/service_loop.h"
@@ -13,5 +14,8 @@ namespace exrnic {
 // Counters of everything that was simulated; times in the unit of their key.
 nlohmann::ordered_json statistics(const Options& options, const Testbed& testbed,
                                   const ServiceLoop::Servers& servers, double wall_s);
+
+// Of a run by several ranks, each of which has given the statistics of its part.
+nlohmann::ordered_json merged_statistics(std::vector<nlohmann::ordered_json> parts);
 
 }  // namespace exrnic

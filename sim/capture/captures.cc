@@ -22,11 +22,12 @@ Captures::Captures(const std::string& directory, Testbed& testbed, Log log)
     for (int i : {0, 1}) {
       const std::string from = fabric.topology().name_of(link.ends[1 - i]);
       const std::string to = fabric.topology().name_of(link.ends[i]);
-      open(to);
-      fabric.line_towards(to)->observe(
-          [this, from, to](EthernetLink::Point point, SimTime now, const Bytes& wire) {
-            add(point == EthernetLink::Point::kEnters ? from : to, now, wire);
-          });
+      EthernetLink* const line = fabric.line_towards(to);
+      if (line == nullptr) continue;  // of another rank, as the whole port is
+      if (line->has_receiver()) open(to);
+      line->observe([this, from, to](EthernetLink::Point point, SimTime now, const Bytes& wire) {
+        add(point == EthernetLink::Point::kEnters ? from : to, now, wire);
+      });
     }
   }
 }

@@ -58,6 +58,7 @@ class EthernetLink {
   // nullptr: it is in another process.
   LineSender* sender() { return sender_.get(); }
   LineReceiver* receiver() { return receiver_.get(); }
+  bool has_receiver() const { return receiver_ != nullptr; }
 
   // ---- Of the near half, which must be here
 

@@ -8,20 +8,22 @@
 namespace exrnic {
 
 ScTimeline::ScTimeline(const sc_core::sc_module_name& name, SimContext& context, unsigned islands,
-                       unsigned threads, SimTime lookahead)
+                       unsigned threads, SimTime lookahead, OtherRanks* others)
     : sc_module(name),
       context_(context),
       lookahead_(lookahead),
+      others_(others),
+      one_island_(islands == 1 && others == nullptr),
       due_in_(std::max(1u, std::min(threads, islands))),
       crew_(static_cast<unsigned>(due_in_.size())) {
   assert(islands >= 1 && lookahead >= 1);
   const auto sooner_in = [this](unsigned island) {
     return [this, island] {
       list(island);
-      if (!running_) arm();
+      if (!running_ && others_ == nullptr) arm(next());
     };
   };
-  if (islands == 1) {
+  if (one_island_) {
     islands_.push_back(std::make_unique<Island>(context.clock(), gate_, sooner_in(0)));
   } else {
     context.set_step(lookahead);
@@ -38,19 +40,35 @@ ScTimeline::ScTimeline(const sc_core::sc_module_name& name, SimContext& context,
 
 void ScTimeline::run_due() {
   running_ = true;
-  if (islands() == 1) {
+  if (one_island_) {
     islands_.front()->queue.run_to(context_.end_of_run());
     list(0);
   } else {
     run_windows(context_.end_of_run());
   }
   running_ = false;
-  arm();
+  agree();
+  if (others_ == nullptr) arm(next());
 }
 
 void ScTimeline::run_windows(SimTime end) {
-  for (SimTime first = next(); first != EventQueue::kNever && first <= end; first = next())
+  SimTime first = first_of_all();
+  for (; first != EventQueue::kNever && first <= end; first = first_of_all()) {
     run_window(end - first < lookahead_ ? end : first + lookahead_ - 1);
+    if (others_ != nullptr) others_->exchange();
+  }
+  // All rest where the last one came to rest.
+  if (others_ != nullptr && first == EventQueue::kNever)
+    context_.clock() = others_->greatest(context_.clock());
+}
+
+SimTime ScTimeline::first_of_all() { return others_ == nullptr ? next() : others_->least(next()); }
+
+// SystemC's kernel is to know in all ranks alike when something happens.
+void ScTimeline::agree() {
+  if (others_ == nullptr) return;
+  due_.cancel();
+  arm(first_of_all());
 }
 
 // What is due for one thread alone is not worth a word to another.
@@ -117,8 +135,7 @@ uint64_t ScTimeline::actions() const {
 }
 
 // An event that is already notified for an earlier time stays there: SystemC keeps the earliest.
-void ScTimeline::arm() {
-  const SimTime first = next();
+void ScTimeline::arm(SimTime first) {
   if (first == EventQueue::kNever) return;
   due_.notify(sc_core::sc_time::from_value(first) - simcontext()->time_stamp());
 }

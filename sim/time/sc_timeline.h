@@ -9,6 +9,8 @@
 // threads (conservative, synchronous parallel discrete-event simulation). The results are those of
 // one thread. A window costs what the islands cost in which something is due; the others nothing.
 //
+// Islands may be in other processes (ranks), too: all have the same windows.
+//
 // The outside, which knows of several islands (memory that processes share with them, say), would
 // see what one thread has done before what another has not. So it is an island of its own, which
 // runs when the others have.
@@ -22,6 +24,7 @@
 
 #include "sim/time/crew.h"
 #include "sim/time/event_queue.h"
+#include "sim/time/other_ranks.h"
 #include "sim/time/sim_context.h"
 
 namespace exrnic {
@@ -29,9 +32,14 @@ namespace exrnic {
 class ScTimeline final : public sc_core::sc_module {
  public:
   // `islands`, 1 or more, in at most `threads` threads. `lookahead`, 1 or more, means nothing to
-  // one island, which alone keeps the context's clock exact while it runs.
+  // one island, which alone keeps the context's clock exact while it runs. `others`: ranks with
+  // other islands; nullptr: there are none.
   ScTimeline(const sc_core::sc_module_name& name, SimContext& context, unsigned islands = 1,
-             unsigned threads = 1, SimTime lookahead = 1);
+             unsigned threads = 1, SimTime lookahead = 1, OtherRanks* others = nullptr);
+
+  // Among ranks, before each run, and before the context is asked for what is pending: that is of
+  // all, then. Does nothing without others; under a Scope.
+  void agree();
 
   unsigned threads() const { return crew_.threads(); }
   unsigned islands() const { return static_cast<unsigned>(islands_.size()); }
@@ -39,7 +47,7 @@ class ScTimeline final : public sc_core::sc_module {
   // Through an entrance to this, an action of an island acts on the outside, at the island's own
   // time: after the window, in order of time among all islands, in the thread that runs the
   // simulation. nullptr of one island: what it does is in order by itself.
-  Scheduler* outside() { return islands() == 1 ? nullptr : &outside_.queue; }
+  Scheduler* outside() { return one_island_ ? nullptr : &outside_.queue; }
   uint64_t actions() const;  // that have run, but for the outside
 
  private:
@@ -60,10 +68,13 @@ class ScTimeline final : public sc_core::sc_module {
   void take_due(SimTime end);
   void list(unsigned island);
   SimTime next();
-  void arm();
+  SimTime first_of_all();
+  void arm(SimTime first);
 
   SimContext& context_;
   const SimTime lookahead_;
+  OtherRanks* const others_;
+  const bool one_island_;  // of all there are
   EventQueue::Gate gate_;
   EventQueue::Gate outside_gate_;
   Island outside_{outside_gate_, [] {}};

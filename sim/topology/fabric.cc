@@ -89,13 +89,25 @@ class Ways {
 
 Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
                const Topology& topology, const Routes& routes, const FabricFaults& faults,
-               Nodes& nodes)
-    : profile_(profile), topology_(topology), routes_(routes), nodes_(nodes) {
+               Nodes& nodes, const FabricPart* part)
+    : profile_(profile),
+      topology_(topology),
+      routes_(routes),
+      nodes_(nodes),
+      part_(part == nullptr ? std::nullopt : std::optional(*part)) {
   assert(nodes.size() == topology.nodes);
   for (const TopologySwitch& item : topology_.switches)
     add_switch(item, island(static_cast<unsigned>(switches_.size())));
   for (const TopologyLink& link : topology_.links) add_link(link, faults);
   add_routes();
+}
+
+Fabric::~Fabric() {
+  if (!part_) return;
+  for (uint32_t number = 0; number < 2 * topology_.links.size(); ++number) {
+    part_->border.set_far_half(number, nullptr);
+    part_->border.set_near_half(number, nullptr);
+  }
 }
 
 SimTime Fabric::least_latency(const Profile& profile, const Topology& topology) {
@@ -126,15 +138,18 @@ void Fabric::add_switch(const TopologySwitch& item, Scheduler& island) {
   config.latency_ns = latency_ns(profile_, item);
   if (item.queue_bytes) config.queue_bytes = *item.queue_bytes;
   if (item.mark_bytes) config.mark_bytes = *item.mark_bytes;
+  const bool is_here = here({true, static_cast<unsigned>(switches_.size()), 0});
   switch_islands_.push_back(island);
-  switches_.push_back(std::make_unique<Switch>(island, config));
+  switches_.push_back(is_here ? std::make_unique<Switch>(island, config) : nullptr);
 }
 
 // Both lines first: each end needs the one that leaves it, and the receiver of the one that comes.
 void Fabric::add_link(const TopologyLink& link, const FabricFaults& faults) {
-  for (const LinkEnd& to : link.ends) add_line(link, to, faults);
+  const auto number = static_cast<uint32_t>(2 * (&link - topology_.links.data()));
+  for (const uint32_t i : {0u, 1u}) add_line(link, number + i, faults);
   for (int i : {0, 1}) {
     const LinkEnd& from = link.ends[i];
+    if (!here(from)) continue;
     EthernetLink& line = *lines_.at(topology_.name_of(link.ends[1 - i]));
     if (from.at_switch) {
       switches_[from.index]->connect(from.port, line);
@@ -155,20 +170,43 @@ EthernetLink::Config Fabric::config_of(const TopologyLink& link, const LinkEnd& 
   return config;
 }
 
-void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults) {
+WireReceiver& Fabric::receiver_at(const LinkEnd& end, uint64_t megabits_per_second) {
+  if (end.at_switch) return switches_[end.index]->add_port(end.port, megabits_per_second);
+  return nodes_[end.index]->mac();
+}
+
+// `number`: of all lines; two to a link, in the order of the ends that they go to.
+void Fabric::add_line(const TopologyLink& link, uint32_t number, const FabricFaults& faults) {
+  const LinkEnd& to = link.ends[number % 2];
+  const LinkEnd& from = link.ends[1 - number % 2];
+  if (!here(from) && !here(to)) return;
   const EthernetLink::Config config = config_of(link, to);
-  WireReceiver& receiver = to.at_switch
-                               ? switches_[to.index]->add_port(to.port, config.megabits_per_second)
-                               : static_cast<WireReceiver&>(nodes_[to.index]->mac());
-  const LinkEnd& from = link.ends[link.ends[1] == to ? 0 : 1];
   const std::string name = topology_.name_of(to);
-  lines_[name] = std::make_unique<EthernetLink>(island_of(from), island_of(to), config,
-                                                faults_towards(link, to, name, faults),
-                                                seed_towards(faults.seed, to), receiver);
+  std::unique_ptr<EthernetLink>& line = lines_[name];
+  if (!here(to)) {
+    const unsigned rank = part_->partition.rank_of(to);
+    line = std::make_unique<EthernetLink>(island_of(from), config,
+                                          part_->border.far_half(number, rank));
+    part_->border.set_near_half(number, line->sender());
+    return;
+  }
+  WireReceiver& receiver = receiver_at(to, config.megabits_per_second);
+  const FaultConfig& strike = faults_towards(link, to, name, faults);
+  const uint64_t seed = seed_towards(faults.seed, to);
+  if (here(from)) {
+    line = std::make_unique<EthernetLink>(island_of(from), island_of(to), config, strike, seed,
+                                          receiver);
+    return;
+  }
+  const unsigned rank = part_->partition.rank_of(from);
+  line = std::make_unique<EthernetLink>(island_of(to), config, strike, seed, receiver,
+                                        part_->border.near_half(number, rank));
+  part_->border.set_far_half(number, line->receiver());
 }
 
 void Fabric::add_routes() {
   for (size_t i = 0; i < switches_.size(); ++i) {
+    if (switches_[i] == nullptr) continue;
     for (unsigned node = 0; node < topology_.nodes; ++node) {
       switches_[i]->add_route(mac_address(topology_.id_of(node)), routes_.port[i][node]);
     }

@@ -6,16 +6,19 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "rtl-model/systemc/scheduler.h"
+#include "sim/ethernet/border.h"
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
 #include "sim/ethernet/switch.h"
 #include "sim/node/node.h"
 #include "sim/profile/profile.h"
+#include "sim/topology/partition.h"
 #include "sim/topology/routes.h"
 #include "sim/topology/topology.h"
 
@@ -29,14 +32,25 @@ struct FabricFaults {
   std::map<std::string, FaultConfig> towards;  // by the line's end; before those of the topology
 };
 
+// What of a network is in this process. Of a line whose ends are in two there is one half, and the
+// border has the way to the other one.
+struct FabricPart {
+  const Partition& partition;
+  unsigned rank;
+  Border& border;
+};
+
 class Fabric {
  public:
   using Nodes = std::vector<std::unique_ptr<Node>>;
 
   // `island`: the scheduler of the switch of this index. `nodes` has as many as the topology, and
-  // outlives the fabric. Every end in faults.towards is one of the topology.
+  // outlives the fabric; those of other ranks are nullptr. Every end in faults.towards is one of
+  // the topology. `part`: nullptr for all of it; what it names outlives the fabric.
   Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
-         const Topology& topology, const Routes& routes, const FabricFaults& faults, Nodes& nodes);
+         const Topology& topology, const Routes& routes, const FabricFaults& faults, Nodes& nodes,
+         const FabricPart* part = nullptr);
+  ~Fabric();
 
   // The shortest latency of its lines: no end of one notices the other one sooner. kNoLines without
   // any.
@@ -50,7 +64,7 @@ class Fabric {
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 
-  // The line that ends at "node3" or "leaf0.4"; nullptr when there is none.
+  // The line that ends at "node3" or "leaf0.4"; nullptr when there is none, or no half of it here.
   const EthernetLink* line_towards(const std::string& end) const;
   EthernetLink* line_towards(const std::string& end);
 
@@ -66,14 +80,19 @@ class Fabric {
   void partition(const std::vector<std::set<unsigned>>& groups);
   const std::vector<std::set<unsigned>>& partition() const { return partition_; }
 
-  // In the order of the topology.
+  // In the order of the topology; of other ranks' there is no more than the place.
+  bool has_switch(size_t index) const { return switches_.at(index) != nullptr; }
   size_t switches() const { return switches_.size(); }
   const Switch& ethernet_switch(size_t index) const { return *switches_.at(index); }
 
  private:
   void add_switch(const TopologySwitch& item, Scheduler& island);
   void add_link(const TopologyLink& link, const FabricFaults& faults);
-  void add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults);
+  void add_line(const TopologyLink& link, uint32_t number, const FabricFaults& faults);
+  bool here(const LinkEnd& end) const {
+    return !part_ || part_->partition.rank_of(end) == part_->rank;
+  }
+  WireReceiver& receiver_at(const LinkEnd& end, uint64_t megabits_per_second);
   EthernetLink::Config config_of(const TopologyLink& link, const LinkEnd& to) const;
   void add_routes();
   Scheduler& island_of(const LinkEnd& end);
@@ -82,6 +101,7 @@ class Fabric {
   const Topology topology_;
   const Routes routes_;
   Nodes& nodes_;
+  const std::optional<FabricPart> part_;
   std::vector<std::reference_wrapper<Scheduler>> switch_islands_;
   std::vector<std::unique_ptr<Switch>> switches_;
   std::map<std::string, std::unique_ptr<EthernetLink>> lines_;  // by the name of their end

@@ -82,6 +82,12 @@ void Results::add(unsigned node, const Endpoint& endpoint, const std::vector<Sen
   received_[endpoint.traffic] += received;
 }
 
+// As nodes in their order give them.
+void Results::sort() {
+  std::stable_sort(flows_.begin(), flows_.end(),
+                   [](const FlowResult& a, const FlowResult& b) { return a.from < b.from; });
+}
+
 std::vector<TrafficResult> Results::traffic() const {
   std::vector<TrafficResult> all(workload_.traffic.size());
   for (const FlowResult& flow : flows_) {

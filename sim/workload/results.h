@@ -51,6 +51,9 @@ class Results {
   void add(unsigned node, const Endpoint& endpoint, const std::vector<Sent>& sent,
            uint64_t received);
 
+  // Or in any order, and this at the end.
+  void sort();
+
   const std::vector<FlowResult>& flows() const { return flows_; }
   std::vector<TrafficResult> traffic() const;
   // Messages that have neither ended well nor failed.

@@ -18,7 +18,7 @@ endif()
 if(EXRNIC_LIBFUZZER)
   target_compile_options(exrnic_warnings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
-set(EXRNIC_TEST_SECONDS 120)
+set(EXRNIC_TEST_SECONDS 300)
 set(EXRNIC_LONG_TEST_SECONDS 300)
 if(EXRNIC_COVERAGE)
   set(EXRNIC_TEST_SECONDS 1200)  # RTL that counts its lines is some times as slow

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs by several ranks have the results of one process: ranks_test.py EXRNIC-SIM EXRNIC-SIM-MPI."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+_SECONDS = 120
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIM = MPI = None  # arguments
+
+_WORKLOAD = {
+    "name": "all kinds",
+    "traffic": [
+        {"pattern": "random", "operation": "push", "bytes": 3000, "messages": 6, "outstanding": 2},
+        {"pattern": "incast", "operation": "send", "bytes": 5000, "target": 1, "start_ns": 3000},
+        {"pattern": "permutation", "operation": "pull", "bytes": 9000, "messages": 2},
+        {"pattern": "ring-all-reduce", "operation": "push-imm", "bytes": 40000}]}
+
+
+class RanksTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.workload = self.path / "workload.json"
+        self.workload.write_text(json.dumps(_WORKLOAD))
+
+    def start(self, ranks, arguments):
+        # Several processes share processors here, and nobody else's network is used.
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader",
+                       "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+        start = [SIM] if ranks == 1 else ["mpirun", "-n", str(ranks), MPI]
+        return subprocess.Popen([*start, "--core", "ref", "--workload", str(self.workload), *arguments],
+                                cwd=_ROOT, env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run_sim(self, ranks, arguments):
+        with self.start(ranks, arguments) as run:
+            try:
+                output, error = run.communicate(timeout=_SECONDS)
+            finally:
+                run.kill()
+        return subprocess.CompletedProcess(run.args, run.returncode, output, error)
+
+    def results(self, ranks, arguments):
+        """Of a run: its results, statistics and captures."""
+        own = self.path / f"of{ranks}"
+        own.mkdir(exist_ok=True)
+        run = self.run_sim(ranks, [*arguments, "--results", str(own / "flows.csv"), "--stats",
+                                   str(own / "stats.json"), "--capture", str(own / "captures")])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        stats = json.loads((own / "stats.json").read_text())
+        for key in ("wall_s", "threads", "ranks"):
+            stats.pop(key, None)
+        captures = {file.name: file.read_bytes() for file in (own / "captures").iterdir()}
+        text = [line for line in run.stdout.splitlines() if "has waited" not in line]
+        return text, (own / "flows.csv").read_text(), stats, captures
+
+    def expect_same(self, arguments, ranks=(2, 3)):
+        one = self.results(1, arguments)
+        self.assertTrue(any(len(capture) > 1000 for capture in one[3].values()))
+        for several in ranks:
+            with self.subTest(ranks=several):
+                for of_one, of_several in zip(one, self.results(several, arguments)):
+                    self.assertEqual(of_one, of_several)
+
+    def test_leaves_and_spines(self):
+        self.expect_same(["--topology", "two-levels:12"])
+
+    def test_a_switch_that_all_share_with_faults_and_threads(self):
+        self.expect_same(["--topology", "star:5", "--faults", "drop=0.01,reorder=0.01,delay=0.01",
+                          "--threads", "2"])
+
+    def test_credits_and_cut_through(self):
+        self.expect_same(["--profile", "rhinet2", "--topology", "two-levels:8"])
+
+    def test_a_partition_of_the_users_own(self):
+        partition = self.path / "partition.json"
+        partition.write_text(json.dumps({"nodes": [[0, 3, 4], [1, 2]], "switches": {"switch0": 1}}))
+        self.expect_same(["--topology", "star:5", "--partition", str(partition)], ranks=(2,))
+
+    def test_a_rank_that_is_killed_ends_all_by_its_name(self):
+        self.workload.write_text(json.dumps({"name": "long", "traffic": [
+            {"pattern": "random", "operation": "push", "bytes": 4096, "messages": 1000000}]}))
+        run = self.start(2, ["--topology", "star:4"])
+        try:
+            ranks = self.ranks_of(run.pid)
+            os.kill(ranks[1], signal.SIGKILL)
+            _, error = run.communicate(timeout=10)
+        finally:
+            run.kill()
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("rank", error)
+        self.assertIn("signal 9", error)
+
+    def ranks_of(self, mpirun):
+        """Their processes, by rank."""
+        end = time.monotonic() + _SECONDS
+        while time.monotonic() < end:
+            found = {}
+            for process in pathlib.Path("/proc").glob("[0-9]*"):
+                try:
+                    if int((process / "stat").read_text().rsplit(")", 1)[1].split()[1]) != mpirun:
+                        continue
+                    for item in (process / "environ").read_bytes().split(b"\0"):
+                        if item.startswith(b"OMPI_COMM_WORLD_RANK="):
+                            found[int(item.split(b"=")[1])] = int(process.name)
+                except OSError:
+                    continue
+            if len(found) == 2:
+                return found
+            time.sleep(0.05)
+        self.fail(f"mpirun has not started its ranks within {_SECONDS} s")
+        return {}
+
+    def refused(self, arguments, text, ranks=2):
+        run = self.run_sim(ranks, arguments)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn(text, run.stderr)
+
+    def test_what_cannot_be_is_refused(self):
+        self.refused(["--topology", "star:2"], "fewer than ranks", ranks=3)
+        self.refused([], "--topology")
+        self.refused(["--topology", "star:4", "--trace", str(self.path / "trace")], "--trace")
+        partition = self.path / "partition.json"
+        partition.write_text(json.dumps({"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}))
+        self.refused(["--topology", "star:4", "--partition", str(partition)], "node 3 is in no list")
+
+
+if __name__ == "__main__":
+    SIM, MPI = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
