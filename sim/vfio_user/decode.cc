@@ -310,4 +310,34 @@ Parsed<std::vector<RegionWrite>> decode_region_write_multi(const Bytes& payload)
   return writes;
 }
 
+static Parsed<DmaAccess> check_dma(const char* message, const DmaAccessWire& wire) {
+  if (wire.count == 0 || wire.count > kMaxDataTransfer || wraps(wire.address, wire.count)) {
+    return refused(EINVAL, std::string(message) + " of " + std::to_string(wire.count) +
+                               " bytes at " + hex(wire.address) + "; 1.." +
+                               std::to_string(kMaxDataTransfer) + " are possible");
+  }
+  return DmaAccess{wire.address, wire.count};
+}
+
+Parsed<DmaAccess> decode_dma_read(const Bytes& payload) {
+  if (payload.size() != sizeof(DmaAccessWire)) {
+    return wrong_size("DMA_READ", payload.size(), sizeof(DmaAccessWire));
+  }
+  return check_dma("DMA_READ", load<DmaAccessWire>(payload.data()));
+}
+
+Parsed<DmaWrite> decode_dma_write(const Bytes& payload) {
+  if (payload.size() < sizeof(DmaAccessWire)) {
+    return wrong_size("DMA_WRITE", payload.size(), sizeof(DmaAccessWire));
+  }
+  const auto wire = load<DmaAccessWire>(payload.data());
+  if (payload.size() - sizeof(wire) != wire.count) {
+    return malformed("DMA_WRITE of " + std::to_string(wire.count) + " bytes with a payload of " +
+                     std::to_string(payload.size()));
+  }
+  const Parsed<DmaAccess> access = check_dma("DMA_WRITE", wire);
+  if (const auto* fault = std::get_if<Fault>(&access)) return *fault;
+  return DmaWrite{std::get<DmaAccess>(access), payload.data() + sizeof(wire)};
+}
+
 }  // namespace exrnic::vfio_user

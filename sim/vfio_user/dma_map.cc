@@ -90,11 +90,6 @@ DmaMap::Region::Region(const DmaMapRequest& request, OpenFiles::File file,
       mapping_(std::move(mapping)),
       endless_(file_ && is_process_memory(file_->get())) {}
 
-bool DmaMap::Region::grants(bool for_write) const {
-  if (mapping_ == nullptr && !file_) return false;
-  return for_write ? request_.writable : request_.readable;
-}
-
 bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
   if (mapping_ != nullptr || endless_) return true;
   struct stat status{};
@@ -212,10 +207,16 @@ bool DmaMap::for_each_piece(uint64_t address, size_t length, Access access) {
 }
 
 bool DmaMap::granted(uint64_t address, size_t length, bool for_write) {
-  return for_each_piece(address, length,
-                        [&](const Region& region, uint64_t offset, size_t, size_t piece) {
-                          return region.grants(for_write) && region.file_holds(offset, piece);
-                        });
+  return for_each_piece(
+      address, length, [&](const Region& region, uint64_t offset, size_t, size_t piece) {
+        return region.has_file() && region.grants(for_write) && region.file_holds(offset, piece);
+      });
+}
+
+bool DmaMap::granted_without_file(uint64_t address, size_t length, bool for_write) {
+  return for_each_piece(address, length, [&](const Region& region, uint64_t, size_t, size_t) {
+    return !region.has_file() && region.grants(for_write);
+  });
 }
 
 bool DmaMap::read(uint64_t address, uint8_t* out, size_t length) {

@@ -10,7 +10,8 @@
 // driver in user space does with buffers that no other file holds. A region without a file
 // (firmware ROMs of QEMU) keeps its place in the map but cannot be accessed: the protocol's
 // DMA_READ and DMA_WRITE to the client would stall the simulator on the client's goodwill, and
-// nothing that a driver hands to the device lies there. Memory behind a file system in user space
+// nothing that a driver hands to the device lies there. (A server that has one device only may use
+// them: Session.) Memory behind a file system in user space
 // (FUSE) can stall it all the same: clients are trusted not to do that.
 //
 // Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
@@ -55,6 +56,9 @@ class DmaMap {
   // cut short in the very moment of the access can leave a write half done.
   bool write(uint64_t address, const uint8_t* data, size_t length);
 
+  // All of the access is granted for this direction, in regions without a file.
+  bool granted_without_file(uint64_t address, size_t length, bool for_write);
+
  private:
   class Region {
    public:
@@ -62,7 +66,8 @@ class DmaMap {
 
     uint64_t first() const { return request_.address; }
     uint64_t last() const { return request_.address + (request_.size - 1); }
-    bool grants(bool for_write) const;
+    bool has_file() const { return mapping_ != nullptr || file_ != nullptr; }
+    bool grants(bool for_write) const { return for_write ? request_.writable : request_.readable; }
     bool file_holds(uint64_t offset, size_t length) const;
     bool read(uint64_t offset, uint8_t* out, size_t length) const;
     bool write(uint64_t offset, const uint8_t* data, size_t length) const;

@@ -116,4 +116,10 @@ Bytes encode_region_write_multi(const std::vector<RegionWrite>& writes) {
 
 Bytes encode_write_count(uint64_t count) { return encode(count); }
 
+Bytes encode_dma_access(const DmaAccess& access, const uint8_t* data, size_t length) {
+  Bytes out = encode(DmaAccessWire{access.address, access.count});
+  out.insert(out.end(), data, data + length);
+  return out;
+}
+
 }  // namespace exrnic::vfio_user

@@ -32,8 +32,8 @@ enum class Command : uint16_t {
   kDeviceSetIrqs = 8,
   kRegionRead = 9,
   kRegionWrite = 10,
-  kDmaRead = 11,   // server to client; never sent here
-  kDmaWrite = 12,  // server to client; never sent here
+  kDmaRead = 11,   // server to client
+  kDmaWrite = 12,  // server to client
   kDeviceReset = 13,
   kRegionWriteMulti = 15,
   kDeviceFeature = 16,
@@ -106,6 +106,16 @@ struct DmaUnmapRequest {
   uint64_t size = 0;
 };
 
+// Of a device to memory that its client has granted without a file.
+struct DmaAccess {
+  uint64_t address = 0;
+  uint64_t count = 0;
+};
+struct DmaWrite {
+  DmaAccess access;
+  const uint8_t* data = nullptr;  // `access.count` bytes inside the decoded payload
+};
+
 // ---- interrupts ----
 enum class IrqData { kNone, kBool, kEventfd };
 enum class IrqAction { kMask, kUnmask, kTrigger };
@@ -146,6 +156,10 @@ Parsed<RegionAccess> decode_region_read(const Bytes& payload);
 Parsed<RegionWrite> decode_region_write(const Bytes& payload);
 Parsed<std::vector<RegionWrite>> decode_region_write_multi(const Bytes& payload);
 
+// Likewise, of what a server asks its client for.
+Parsed<DmaAccess> decode_dma_read(const Bytes& payload);
+Parsed<DmaWrite> decode_dma_write(const Bytes& payload);
+
 // Payloads that go out.
 Bytes encode_version(const Version& version);
 Bytes encode_dma_map(const DmaMapRequest& request);
@@ -157,5 +171,6 @@ Bytes encode_set_irqs(const SetIrqsRequest& request);
 Bytes encode_region_access(const RegionAccess& access, const uint8_t* data, size_t length);
 Bytes encode_region_write_multi(const std::vector<RegionWrite>& writes);
 Bytes encode_write_count(uint64_t count);
+Bytes encode_dma_access(const DmaAccess& access, const uint8_t* data, size_t length);
 
 }  // namespace exrnic::vfio_user

@@ -51,9 +51,9 @@ bool VfioUserServer::service() {
   pollfd fds[3] = {{listener_.fd(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}};
   if (session_) fds[1] = {session_->fd(), session_events(), 0};
   if (waiting_) fds[2] = {grace_.get(), POLLIN, 0};
-  if (::poll(fds, 3, 0) <= 0) return false;
+  if (::poll(fds, 3, 0) <= 0 && !has_postponed()) return false;
   // The old client first: it may be gone, and make room for the one that waits.
-  bool worked = fds[1].revents != 0 && serve_session(fds[1].revents);
+  bool worked = (fds[1].revents != 0 || has_postponed()) && serve_session(fds[1].revents);
   if (waiting_ && fds[2].revents != 0) {
     stop_waiting();
     refuse();
@@ -62,6 +62,8 @@ bool VfioUserServer::service() {
   if (fds[0].revents != 0) worked |= accept_client();
   return worked;
 }
+
+bool VfioUserServer::has_postponed() const { return session_ && session_->has_postponed(); }
 
 bool VfioUserServer::accept_client() {
   UniqueFd socket = listener_.accept();
@@ -80,7 +82,7 @@ void VfioUserServer::begin_session(UniqueFd socket) {
   try {
     session_ = std::make_shared<Session>(
         std::move(socket),
-        Session::Context{description_, config_, *device_, counters_, log_, budget_});
+        Session::Context{description_, config_, *device_, counters_, log_, budget_, answer_limit_});
   } catch (const std::bad_alloc&) {
     return log_("refused a client: there is no memory for it");
   }
@@ -145,14 +147,14 @@ bool VfioUserServer::dma_allowed() {
 
 bool VfioUserServer::dma_read(uint64_t address, uint8_t* out, size_t length) {
   if (!dma_allowed()) return false;
-  if (session_->dma().read(address, out, length)) return true;
+  if (session_->dma_read(address, out, length)) return true;
   ++counters_.dma_refused_address;
   return false;
 }
 
 bool VfioUserServer::dma_write(uint64_t address, const uint8_t* data, size_t length) {
   if (!dma_allowed()) return false;
-  if (session_->dma().write(address, data, length)) return true;
+  if (session_->dma_write(address, data, length)) return true;
   ++counters_.dma_refused_address;
   return false;
 }

@@ -49,10 +49,18 @@ class VfioUserServer : public HostPort {
   // The device to drive; before the first service(), and until the server is destroyed.
   void attach(DevicePort& device) { device_ = &device; }
 
+  // The device may wait for its client: memory that the client has granted without a file is
+  // reached by messages, each of which is answered within `limit`, or the client is let go. For a
+  // process that has one device and nothing else to do; before the first service().
+  void reach_memory_by_messages(std::chrono::milliseconds limit) { answer_limit_ = limit; }
+
   // Handles what is there. True if something was done. One system call when nothing is there.
   bool service();
   // What to poll for before the next service() has something to do; at most three entries.
   void append_poll_fds(std::vector<pollfd>& fds);
+
+  // Messages wait that no descriptor tells of: service() before the next poll.
+  bool has_postponed() const;
 
   // The client has noticed every interrupt that was fired, or is gone.
   bool interrupts_taken();
@@ -83,6 +91,7 @@ class VfioUserServer : public HostPort {
   PciDescription description_;
   PciConfigSpace config_;
   Counters counters_;
+  std::chrono::milliseconds answer_limit_{0};
   DevicePort* device_ = nullptr;
   UnixListener listener_;
   // Shared, because loads in flight hold a weak reference: their answer may come when it is gone.

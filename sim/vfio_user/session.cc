@@ -42,7 +42,9 @@ Session::Session(UniqueFd socket, const Context& context)
     : context_(context),
       connection_(std::move(socket), Connection::Peer::kClient),
       dma_(context.budget),
-      msix_(context.description.msix, msix_bar_size(context.description)) {}
+      msix_(context.description.msix, msix_bar_size(context.description)) {
+  if (context.answer_limit.count() > 0) connection_.talk_both_ways();
+}
 
 bool Session::wants_input() const {
   return reads_in_flight_ < kMostReadsInFlight && connection_.queued_bytes() < kMostQueuedBytes;
@@ -53,12 +55,20 @@ short Session::poll_events() const {
   return static_cast<short>(events);
 }
 
+Connection::Status Session::next_message(Message* out) {
+  if (postponed_.empty()) return connection_.receive(out);
+  *out = std::move(postponed_.front());
+  postponed_.pop_front();
+  return Connection::Status::kMessage;
+}
+
 Session::State Session::service(size_t most) {
+  if (!end_reason_.empty()) return State::kEnded;
   connection_.flush();  // a loss shows below, when the socket has nothing more to give
   State state = State::kIdle;
   for (size_t i = 0; i < most && wants_input(); ++i) {
     Message message;
-    switch (connection_.receive(&message)) {
+    switch (next_message(&message)) {
       case Connection::Status::kNothing:
         return state;
       case Connection::Status::kClosed:
@@ -107,6 +117,7 @@ void Session::refuse(const Header& request, const Fault& fault) {
 }
 
 Session::Outcome Session::handle(Message& message) {
+  if (message.header.is_reply()) return malformed("a reply to what nobody has asked");
   const auto command = static_cast<Command>(message.header.command);
   const std::string name = "command " + std::to_string(message.header.command);
   if (greeted_ != (command != Command::kVersion)) {

@@ -3,6 +3,8 @@
 // Threads: none of its own; every call comes from the thread that serves the sockets.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +30,8 @@ class Session : public std::enable_shared_from_this<Session> {
     Counters& counters;
     const Log& log;
     const MemoryBudget& budget;
+    // How long to wait for what is asked of the client; zero: nothing is asked.
+    std::chrono::milliseconds answer_limit{0};
   };
 
   Session(UniqueFd socket, const Context& context);
@@ -40,6 +44,12 @@ class Session : public std::enable_shared_from_this<Session> {
   int fd() const { return connection_.fd(); }
   short poll_events() const;
 
+  // Messages that came while the client's answer to us was awaited: service() has work to do.
+  bool has_postponed() const { return !postponed_.empty() && wants_input(); }
+
+  // The client's memory. False: it is not granted, or the client does not give it.
+  bool dma_read(uint64_t address, uint8_t* out, size_t length);
+  bool dma_write(uint64_t address, const uint8_t* data, size_t length);
   DmaMap& dma() { return dma_; }
   Msix& msix() { return msix_; }
 
@@ -69,6 +79,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Outcome read_device(const Header& header, const RegionAccess& access);
   void finish_read(const Header& header, const RegionAccess& access, uint64_t value);
 
+  bool reaches_by_messages(uint64_t address, size_t length, bool for_write);
+  std::optional<Message> ask(Command command, const Bytes& payload);
+  bool is_answer(const Header& asked, Message& message);
+  void end(std::string reason);
+  Connection::Status next_message(Message* out);
   bool wants_input() const;
   void conclude(const Header& header, Outcome outcome);
   void refuse(const Header& header, const Fault& fault);
@@ -79,6 +94,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Msix msix_;
   bool greeted_ = false;  // VERSION came
   size_t reads_in_flight_ = 0;
+  uint16_t last_id_ = 0;  // of what was asked of the client
+  std::deque<Message> postponed_;
   unsigned refusals_logged_ = 0;
   std::string end_reason_;
 };

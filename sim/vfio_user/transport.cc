@@ -25,11 +25,13 @@ Connection::Connection(UniqueFd socket, Peer peer) : socket_(std::move(socket)),
 
 // Behind the shutdown no more can come, and what was sent can be read.
 Connection::~Connection() {
-  ::shutdown(socket_.get(), SHUT_RDWR);
+  shut_down();
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof(unread), MSG_DONTWAIT) > 0) {
   }
 }
+
+void Connection::shut_down() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 Connection::Status Connection::fail(std::string reason) {
   lost_ = true;
@@ -96,8 +98,8 @@ Connection::Status Connection::receive(Message* out) {
     const Status status = receive_into(header_bytes_, sizeof(Header), &header_have_);
     if (status != Status::kMessage) return status;
     const Header header = decode_header(header_bytes_);
-    const Parsed<Header> checked =
-        peer_ == Peer::kClient ? check_request(header) : check_reply(header);
+    const bool is_reply = both_ways_ ? header.is_reply() : peer_ == Peer::kServer;
+    const Parsed<Header> checked = is_reply ? check_reply(header) : check_request(header);
     if (const auto* fault = std::get_if<Fault>(&checked)) return fail(fault->reason);
     incoming_.header = header;
     incoming_.payload.resize(header.size - sizeof(Header));

@@ -40,6 +40,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // From now on commands and replies come from the peer, whichever it is: a server asks its client
+  // for memory. Before, only commands come from a client, and only replies from a server.
+  void talk_both_ways() { both_ways_ = true; }
+
   Status receive(Message* out);
   const std::string& failure() const { return failure_; }
 
@@ -49,6 +53,9 @@ class Connection {
   bool send(const Header& header, const Bytes& payload, const std::vector<int>& fds = {});
   // Sends what is queued, as far as it goes. False: the connection is lost.
   bool flush();
+
+  // Nothing goes any more, either way; who polls the socket finds it readable.
+  void shut_down();
 
   int fd() const { return socket_.get(); }
   size_t queued_bytes() const { return queued_bytes_; }
@@ -67,6 +74,7 @@ class Connection {
 
   UniqueFd socket_;
   Peer peer_;
+  bool both_ways_ = false;
   std::string failure_;
   bool lost_ = false;
 

@@ -37,12 +37,17 @@ struct RegionAccessWire {
   uint32_t region;
   uint32_t count;
 };
+struct DmaAccessWire {
+  uint64_t address;
+  uint64_t count;
+};
 struct MultiEntryWire {
   RegionAccessWire access;
   uint8_t data[kMaxMultiWriteLength];
 };
 static_assert(sizeof(VersionWire) == 4 && sizeof(DmaMapWire) == 32 && sizeof(DmaUnmapWire) == 24);
 static_assert(sizeof(RegionAccessWire) == 16 && sizeof(MultiEntryWire) == 24);
+static_assert(sizeof(DmaAccessWire) == 16);
 static_assert(sizeof(vfio_region_info) == 32 && sizeof(vfio_irq_info) == 16);
 // Newer kernels append fields to vfio_device_info; vfio-user has the first four.
 constexpr size_t kDeviceInfoSize = 16;

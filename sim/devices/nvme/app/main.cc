@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -24,6 +25,7 @@ constexpr int kFailure = 1;
 constexpr int kUsageError = 2;
 constexpr size_t kMostSerialBytes = 20;
 constexpr int kForever = -1;
+constexpr std::chrono::seconds kAnswerLimit{5};  // of the host to DMA that goes by messages
 
 // Commands between two looks at the socket.
 constexpr int kCommandsAtOnce = 16;
@@ -87,7 +89,8 @@ void serve(vfio_user::VfioUserServer& server, Controller& controller, const Stop
     while (done < kCommandsAtOnce && controller.work()) ++done;
     fds.assign(1, {stop.fd(), POLLIN, 0});
     server.append_poll_fds(fds);
-    ::poll(fds.data(), fds.size(), done == kCommandsAtOnce ? 0 : kForever);
+    const bool busy = done == kCommandsAtOnce || server.has_postponed();
+    ::poll(fds.data(), fds.size(), busy ? 0 : kForever);
     if (fds[0].revents != 0) return;
     server.service();
   }
@@ -99,6 +102,7 @@ struct Parts {
       : server(options.socket, pci_description(), log),
         controller(server, open_namespaces(options), checked_serial(options.serial)) {
     server.attach(controller);
+    server.reach_memory_by_messages(kAnswerLimit);
   }
   vfio_user::VfioUserServer server;
   Controller controller;

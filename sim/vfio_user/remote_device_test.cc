@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A device behind a server of ours, and behind servers that lie: what it is, accesses to it, its
+// DMA and its interrupts, all by messages.
+#include "sim/vfio_user/remote_device.h"
+
+#include <linux/pci_regs.h>
+#include <linux/vfio.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "sim/vfio_user/server_fixture.h"
+#include "sim/vfio_user/wire.h"
+
+namespace exrnic::vfio_user {
+namespace {
+
+constexpr uint32_t kConfig = VFIO_PCI_CONFIG_REGION_INDEX;
+
+// Memory of 64 KiB at 1 MiB, and what the device did.
+class NotedHost : public RemoteHost {
+ public:
+  static constexpr uint64_t kBase = 1 << 20;
+
+  void dma_read(uint64_t address, size_t length, ReadDone done) override {
+    if (hold) return held.push_back(std::move(done));
+    if (!granted(address, length)) return done(nullptr);
+    const auto first = memory.begin() + static_cast<std::ptrdiff_t>(address - kBase);
+    const Bytes data(first, first + static_cast<std::ptrdiff_t>(length));
+    done(&data);
+  }
+  void dma_write(uint64_t address, Bytes data, WriteDone done) override {
+    if (!granted(address, data.size())) return done(false);
+    std::copy(data.begin(), data.end(),
+              memory.begin() + static_cast<std::ptrdiff_t>(address - kBase));
+    done(true);
+  }
+  void interrupt(unsigned vector) override { interrupts.push_back(vector); }
+
+  Bytes memory = Bytes(1 << 16);
+  std::vector<unsigned> interrupts;
+  bool hold = false;
+  std::vector<ReadDone> held;
+
+ private:
+  bool granted(uint64_t address, size_t length) const {
+    return address >= kBase && address - kBase <= memory.size() &&
+           length <= memory.size() - (address - kBase);
+  }
+};
+
+RemoteDevice::Limits quick() {
+  RemoteDevice::Limits limits;
+  limits.answer = std::chrono::milliseconds(200);
+  return limits;
+}
+
+// Our server, in this thread but for what waits for it.
+struct Served : ServerFixture {
+  Served() {
+    server->reach_memory_by_messages(std::chrono::milliseconds(2000));
+    std::atomic<bool> over{false};
+    std::thread serving([&] {
+      while (!over) server->service();
+    });
+    remote = std::make_unique<RemoteDevice>(connect_unix(path), host, RemoteDevice::Limits());
+    over = true;
+    serving.join();
+  }
+
+  void both() {
+    for (bool more = true; more;) {
+      more = server->service();
+      more |= remote->service();
+    }
+  }
+  void enable(uint8_t bits = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER) {
+    remote->write(kConfig, PCI_COMMAND, {bits, 0});
+    both();
+  }
+  // What the device does while its client answers.
+  template <typename Action>
+  auto meanwhile(Action action) {
+    auto result = std::async(std::launch::async, action);
+    while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      remote->service();
+    }
+    return result.get();
+  }
+
+  NotedHost host;
+  std::unique_ptr<RemoteDevice> remote;
+};
+
+// A server that is honest, but for what `lie` says: nothing: no lie; no payload: no answer.
+class Liar {
+ public:
+  using Lie = std::function<std::optional<std::optional<Bytes>>(const Message& request)>;
+
+  explicit Liar(Lie lie) : lie_(std::move(lie)) {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    client_ = UniqueFd(ends[0]);
+    connection_ = std::make_unique<Connection>(UniqueFd(ends[1]), Connection::Peer::kClient);
+  }
+
+  // Why there is no device; empty: there is one.
+  std::string discovered() {
+    std::atomic<bool> over{false};
+    std::thread serving([&] {
+      while (!over) serve();
+    });
+    std::string reason;
+    try {
+      remote = std::make_unique<RemoteDevice>(std::move(client_), host, quick());
+    } catch (const std::runtime_error& error) {
+      reason = error.what();
+    }
+    over = true;
+    serving.join();
+    return reason;
+  }
+
+  void serve() {
+    Message request;
+    while (connection_->receive(&request) == Connection::Status::kMessage) {
+      const auto lie = lie_ ? lie_(request) : std::nullopt;
+      const std::optional<Bytes> reply = lie ? *lie : honest(request);
+      if (!reply || !request.header.wants_reply()) continue;
+      connection_->send({request.header.id, request.header.command, 0, Header::kTypeReply, 0},
+                        *reply);
+    }
+  }
+  void say(uint16_t id, Command command, uint32_t flags, const Bytes& payload) {
+    connection_->send({id, static_cast<uint16_t>(command), 0, flags, 0}, payload);
+  }
+
+  NotedHost host;
+  std::unique_ptr<RemoteDevice> remote;
+
+ private:
+  static Bytes honest(const Message& request) {
+    switch (static_cast<Command>(request.header.command)) {
+      case Command::kVersion:
+        return encode_version({0, 0, {8, 4096, true}});
+      case Command::kDeviceGetInfo:
+        return encode_device_info(VFIO_DEVICE_FLAGS_PCI, VFIO_PCI_NUM_REGIONS, VFIO_PCI_NUM_IRQS);
+      case Command::kDeviceGetRegionInfo: {
+        const auto index = load<uint32_t>(request.payload.data() + 8);
+        return encode_region_info(0, index, index == kConfig ? 256 : index == 0 ? 4096 : 0);
+      }
+      case Command::kDeviceGetIrqInfo:
+        return encode_irq_info(0, VFIO_PCI_MSIX_IRQ_INDEX, 2);
+      case Command::kRegionRead: {
+        const auto access = load<RegionAccessWire>(request.payload.data());
+        return encode_region_access({access.offset, access.region, access.count},
+                                    Bytes(access.count).data(), access.count);
+      }
+      default:
+        return {};
+    }
+  }
+
+  Lie lie_;
+  UniqueFd client_;
+  std::unique_ptr<Connection> connection_;
+};
+
+// What is told of a region instead of the truth.
+Liar::Lie of_region(uint32_t index, uint64_t size) {
+  return [=](const Message& request) -> std::optional<std::optional<Bytes>> {
+    if (request.header.command != static_cast<uint16_t>(Command::kDeviceGetRegionInfo) ||
+        load<uint32_t>(request.payload.data() + 8) != index)
+      return std::nullopt;
+    return encode_region_info(0, index, size);
+  };
+}
+
+Liar::Lie to(Command command, std::optional<Bytes> reply) {
+  return [=](const Message& request) -> std::optional<std::optional<Bytes>> {
+    if (request.header.command != static_cast<uint16_t>(command)) return std::nullopt;
+    return reply;
+  };
+}
+
+Bytes header_with(size_t offset, uint8_t value) {
+  Bytes header(RemoteDevice::kHeaderBytes);
+  header[offset] = value;
+  return encode_region_access({0, kConfig, RemoteDevice::kHeaderBytes}, header.data(),
+                              header.size());
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Served, "a device is found with its identity, BARs and vectors") {
+  const PciDescription rnic = rnic_pci_description({});
+  CHECK(load<uint16_t>(remote->header().data() + PCI_VENDOR_ID) == rnic.vendor_id);
+  CHECK(load<uint16_t>(remote->header().data() + PCI_DEVICE_ID) == rnic.device_id);
+  CHECK(remote->config_bytes() == PciConfigSpace::kSize);
+  CHECK(remote->vectors() == rnic.msix.vectors);
+  REQUIRE(remote->bars().size() == rnic.bars.size());
+  for (size_t i = 0; i < rnic.bars.size(); ++i) {
+    CHECK(remote->bars()[i].index == rnic.bars[i].index);
+    CHECK(remote->bars()[i].size == rnic.bars[i].size);
+    CHECK(remote->bars()[i].is_64bit == rnic.bars[i].is_64bit);
+    CHECK(remote->bars()[i].prefetchable == rnic.bars[i].prefetchable);
+  }
+}
+
+TEST_CASE_METHOD(Served, "accesses reach the device in order, and what it answers comes back") {
+  enable();
+  std::vector<uint64_t> answers;
+  const auto note = [&](const Bytes* data) {
+    answers.push_back(data == nullptr ? ~uint64_t{0} : load<uint32_t>(data->data()));
+  };
+  remote->write(VFIO_PCI_BAR0_REGION_INDEX, 8, {1, 2, 3, 4});
+  remote->read(VFIO_PCI_BAR0_REGION_INDEX, 16, 4, note);
+  remote->read(VFIO_PCI_BAR2_REGION_INDEX, 32, 4, note);
+  both();
+  CHECK(device.writes == std::vector<FakeDevice::Access>{{0, 8, 4, 0x04030201}});
+  REQUIRE(device.reads.size() == 2);
+  CHECK(answers.empty());
+  device.answer(0x11);
+  device.answer(0x22);
+  both();
+  CHECK(answers == std::vector<uint64_t>{0x11, 0x22});
+}
+
+TEST_CASE_METHOD(Served, "what the device refuses is refused, and it stays") {
+  bool refused = false;
+  remote->read(VFIO_PCI_BAR0_REGION_INDEX, 0, 4,  // memory accesses are disabled
+               [&](const Bytes* data) { refused = data == nullptr; });
+  both();
+  CHECK(refused);
+  CHECK(remote->alive());
+  bool done = false;
+  remote->reset([&](const Bytes* data) { done = data != nullptr; });
+  both();
+  CHECK(done);
+  CHECK(device.resets == 1);
+}
+
+TEST_CASE_METHOD(Served, "interrupts come once for each look") {
+  enable();
+  server->fire_msix(3);
+  server->fire_msix(3);
+  server->fire_msix(31);
+  both();
+  CHECK(host.interrupts == std::vector<unsigned>{3, 31});
+}
+
+TEST_CASE_METHOD(Served, "DMA of any length is done by messages") {
+  enable();
+  Bytes data(10000);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i * 7 + i / 256);
+  CHECK(
+      meanwhile([&] { return server->dma_write(NotedHost::kBase + 5, data.data(), data.size()); }));
+  CHECK(std::equal(data.begin(), data.end(), host.memory.begin() + 5));
+  Bytes back(data.size());
+  CHECK(
+      meanwhile([&] { return server->dma_read(NotedHost::kBase + 5, back.data(), back.size()); }));
+  CHECK(back == data);
+}
+
+TEST_CASE_METHOD(Served, "DMA beside the host's memory, or without bus mastering, is refused") {
+  uint8_t byte = 1;
+  CHECK_FALSE(meanwhile([&] { return server->dma_write(NotedHost::kBase, &byte, 1); }));
+  enable();
+  CHECK_FALSE(meanwhile([&] { return server->dma_write(NotedHost::kBase - 1, &byte, 1); }));
+  CHECK_FALSE(meanwhile([&] { return server->dma_read(0, &byte, 1); }));
+  CHECK(server->counters().dma_refused_address == 2);
+  CHECK(remote->alive());
+}
+
+TEST_CASE_METHOD(
+    Served, "what comes while the device waits for its host is carried out afterwards, in order") {
+  enable();
+  host.hold = true;
+  uint8_t byte = 0;
+  auto reading =
+      std::async(std::launch::async, [&] { return server->dma_read(NotedHost::kBase, &byte, 1); });
+  while (host.held.empty()) remote->service();
+  remote->write(VFIO_PCI_BAR0_REGION_INDEX, 8, {1, 0, 0, 0});
+  remote->write(VFIO_PCI_BAR0_REGION_INDEX, 8, {2, 0, 0, 0});
+  const Bytes answer{0x5a};
+  host.held.front()(&answer);
+  REQUIRE(reading.get());
+  CHECK(byte == 0x5a);
+  both();
+  CHECK(device.writes == std::vector<FakeDevice::Access>{{0, 8, 4, 1}, {0, 8, 4, 2}});
+}
+
+TEST_CASE_METHOD(Served, "a host that does not answer in time is let go") {
+  server->reach_memory_by_messages(std::chrono::milliseconds(50));
+  remote.reset();
+  serve();
+  std::atomic<bool> over{false};
+  std::thread serving([&] {
+    while (!over) server->service();
+  });
+  remote = std::make_unique<RemoteDevice>(connect_unix(path), host, RemoteDevice::Limits());
+  over = true;
+  serving.join();
+  enable();
+  host.hold = true;
+  uint8_t byte = 0;
+  CHECK_FALSE(meanwhile([&] { return server->dma_read(NotedHost::kBase, &byte, 1); }));
+  both();
+  CHECK_FALSE(server->connected());
+  CHECK_FALSE(remote->alive());
+}
+
+TEST_CASE_METHOD(Served, "a server that leaves fails what waits, and touches nothing later") {
+  enable();
+  unsigned failed = 0;
+  remote->read(VFIO_PCI_BAR0_REGION_INDEX, 0, 4, [&](const Bytes* data) { failed += !data; });
+  both();
+  server.reset();
+  while (remote->service()) {
+  }
+  CHECK_FALSE(remote->alive());
+  CHECK(failed == 1);
+  remote->write(VFIO_PCI_BAR0_REGION_INDEX, 0, {1});
+  remote->read(VFIO_PCI_BAR0_REGION_INDEX, 0, 4, [&](const Bytes* data) { failed += !data; });
+  CHECK(failed == 2);
+  CHECK_FALSE(remote->service());
+}
+
+TEST_CASE("a server that says impossible things of its device has none") {
+  const auto reason = [](Liar::Lie lie) { return Liar(std::move(lie)).discovered(); };
+  const auto has = [](const std::string& text, const char* part) {
+    INFO(text);
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(reason(nullptr).empty());
+  CHECK(has(reason(of_region(0, 24)), "BAR 0 has 24 bytes"));
+  CHECK(has(reason(of_region(0, 8)), "BAR 0 has 8 bytes"));
+  CHECK(has(reason(of_region(0, uint64_t{1} << 63)), "BAR 0 has 9223372036854775808 bytes"));
+  CHECK(has(reason(of_region(kConfig, 255)), "configuration space has 255"));
+  CHECK(has(reason(of_region(kConfig, 8192)), "configuration space has 8192"));
+  CHECK(has(reason(to(Command::kDeviceGetInfo, encode_device_info(0, 9, 5))), "none of PCI"));
+  CHECK(has(reason(to(Command::kDeviceGetInfo, encode_device_info(VFIO_DEVICE_FLAGS_PCI, 3, 5))),
+            "3 regions"));
+  CHECK(has(reason(to(Command::kDeviceGetIrqInfo, encode_irq_info(0, 2, 5000))), "5000 MSI-X"));
+  CHECK(has(reason(to(Command::kRegionRead, header_with(PCI_HEADER_TYPE, 1))), "header of type 1"));
+  CHECK(has(reason(to(Command::kRegionRead, header_with(PCI_BASE_ADDRESS_0, 1))), "I/O ports"));
+  for (const Command command :
+       {Command::kVersion, Command::kDeviceGetInfo, Command::kDeviceSetIrqs, Command::kDmaMap}) {
+    CHECK(has(reason(to(command, std::optional<Bytes>())), "waited too long"));
+  }
+  for (const Command command : {Command::kVersion, Command::kDeviceGetInfo,
+                                Command::kDeviceGetRegionInfo, Command::kRegionRead}) {
+    CHECK_FALSE(reason(to(command, Bytes(3))).empty());
+  }
+}
+
+TEST_CASE("a server that lies later is given up with a line, and what waits for it fails") {
+  Liar liar(nullptr);
+  REQUIRE(liar.discovered().empty());
+  const RemoteDevice& remote = *liar.remote;
+  unsigned failed = 0;
+  liar.remote->read(0, 0, 4, [&](const Bytes* data) { failed += !data; });
+  const Bytes nothing;
+  std::string part;
+  SECTION("a reply to what nobody has asked") {
+    liar.say(77, Command::kRegionRead, Header::kTypeReply, nothing);
+    part = "nobody has asked";
+  }
+  SECTION("a reply to another command") {
+    liar.say(1, Command::kDeviceReset, Header::kTypeReply, nothing);
+    part = "nobody has asked";
+  }
+  SECTION("a reply that is short") {
+    liar.say(1, Command::kRegionRead, Header::kTypeReply, Bytes(19));
+    part = "19 bytes instead of 20";
+  }
+  SECTION("a command that is none of a device") {
+    liar.say(1, Command::kDmaMap, Header::kTypeCommand, nothing);
+    part = "command 2 from the server";
+  }
+  SECTION("a header of neither kind") {
+    liar.say(1, Command::kDmaRead, 7, nothing);
+    part = "header flags";
+  }
+  SECTION("DMA of no bytes") {
+    liar.say(1, Command::kDmaRead, 0, encode_dma_access({0, 0}, nullptr, 0));
+    part = "DMA_READ of 0 bytes";
+  }
+  SECTION("DMA of too many bytes") {
+    liar.say(1, Command::kDmaRead, 0, encode_dma_access({0, kMaxDataTransfer + 1}, nullptr, 0));
+    part = "DMA_READ of 4097 bytes";
+  }
+  SECTION("DMA beyond the end of the addresses") {
+    liar.say(1, Command::kDmaRead, 0, encode_dma_access({~uint64_t{0}, 2}, nullptr, 0));
+    part = "DMA_READ of 2 bytes";
+  }
+  SECTION("DMA that says more than it has") {
+    liar.say(1, Command::kDmaWrite, 0, encode_dma_access({0, 100}, nullptr, 0));
+    part = "DMA_WRITE of 100 bytes";
+  }
+  SECTION("DMA without end") {
+    liar.host.hold = true;
+    for (uint16_t i = 0; i <= RemoteDevice::Limits().dmas; ++i)
+      liar.say(i, Command::kDmaRead, 0, encode_dma_access({0, 1}, nullptr, 0));
+    part = "more than 256 DMA";
+  }
+  SECTION("silence") { part = "no answer to command 9 within 200 ms"; }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (remote.alive() && std::chrono::steady_clock::now() < deadline) liar.remote->service();
+  INFO(remote.end_reason());
+  CHECK_FALSE(remote.alive());
+  CHECK(remote.end_reason().find(part) != std::string::npos);
+  CHECK(failed == 1);
+  CHECK(remote.requests_in_flight() == 0);
+}
+
+TEST_CASE("a host may answer DMA when the device is gone") {
+  Liar liar(nullptr);
+  REQUIRE(liar.discovered().empty());
+  liar.host.hold = true;
+  liar.say(1, Command::kDmaRead, 0, encode_dma_access({NotedHost::kBase, 8}, nullptr, 0));
+  while (liar.host.held.empty()) liar.remote->service();
+  liar.remote.reset();
+  liar.host.held.front()(nullptr);
+}
+
+}  // namespace exrnic::vfio_user
