@@ -10,6 +10,7 @@ const std::vector<Target>& targets() {
   static const std::vector<Target> all = {
       {"frames-ref", frame_seeds, fuzz_frames_ref},
       {"vfio-user", vfio_user_seeds, fuzz_vfio_user},
+      {"nvme", nvme_seeds, fuzz_nvme},
       {"connection", connection_seeds, fuzz_connection},
       {"control", control_seeds, fuzz_control},
       {"gdb", gdb_seeds, fuzz_gdb},
