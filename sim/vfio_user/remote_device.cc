@@ -170,17 +170,21 @@ bool RemoteDevice::service() {
   if (!alive()) return false;
   Connection& connection = client_.connection();
   if (!connection.flush()) give_up("the server has left");
-  bool worked = false;
+  // Looked at before the messages, and told behind them: no interrupt overtakes DMA.
+  bool worked = note_interrupts();
+  bool drained = false;
   for (size_t i = 0; i < kMostServed && alive(); ++i) {
     Message message;
     const Connection::Status status = connection.receive(&message);
-    if (status == Connection::Status::kNothing) break;
+    drained = status == Connection::Status::kNothing;
+    if (drained) break;
     worked = true;
     if (status == Connection::Status::kClosed) give_up("the server has left");
     if (status == Connection::Status::kMalformed) give_up(connection.failure());
     if (status == Connection::Status::kMessage) take(message);
   }
-  if (alive() && take_interrupts()) worked = true;
+  if (drained && alive())
+    for (const unsigned vector : std::exchange(noted_, {})) host_.interrupt(vector);
   if (alive() && !order_.empty() && requests_.at(order_.front()).deadline <= Clock::now()) {
     give_up("no answer to command " + std::to_string(requests_.at(order_.front()).command) +
             " within " + std::to_string(limits_.answer.count()) + " ms");
@@ -266,14 +270,14 @@ void RemoteDevice::answer(const Header& request, int error, const Bytes& payload
 }
 
 // However often a vector was signalled since the last look, it interrupts once, as MSI-X may.
-bool RemoteDevice::take_interrupts() {
+bool RemoteDevice::note_interrupts() {
   std::vector<pollfd> fds;
   for (const UniqueFd& fd : interrupts_) fds.push_back({fd.get(), POLLIN, 0});
   if (fds.empty() || ::poll(fds.data(), fds.size(), 0) <= 0) return false;
-  for (unsigned vector = 0; vector < fds.size() && alive(); ++vector) {
+  for (unsigned vector = 0; vector < fds.size(); ++vector) {
     uint64_t times;
     if (fds[vector].revents != 0 && ::read(fds[vector].fd, &times, sizeof times) == sizeof times)
-      host_.interrupt(vector);
+      noted_.insert(vector);
   }
   return true;
 }

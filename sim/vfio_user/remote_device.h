@@ -7,7 +7,8 @@
 // or does not answer in time, is given up: alive() is false, end_reason() says why, all that waits
 // for it fails, and it touches nothing any more.
 //
-// Order: the server gets accesses in the order in which they are made here.
+// Order: the server gets accesses in the order in which they are made here; the host hears of an
+// interrupt behind the DMA that the server has sent before it.
 // Threads: none; no call but the constructor waits.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -109,7 +111,7 @@ class RemoteDevice {
   void take_dma_read(const Message& message);
   void take_dma_write(const Message& message);
   void answer(const Header& request, int error, const Bytes& payload);
-  bool take_interrupts();
+  bool note_interrupts();
   void give_up(const std::string& reason);
 
   RemoteHost& host_;
@@ -119,6 +121,7 @@ class RemoteDevice {
   size_t config_bytes_ = 0;
   std::vector<Bar> bars_;
   std::vector<UniqueFd> interrupts_;  // eventfds, by vector
+  std::set<unsigned> noted_;          // vectors that the host has not heard of yet
 
   std::map<uint16_t, Request> requests_;  // by identifier
   std::vector<uint16_t> order_;           // of requests, oldest first

@@ -5,7 +5,9 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -416,6 +418,24 @@ TEST_CASE("a server that lies later is given up with a line, and what waits for 
   CHECK(remote.end_reason().find(part) != std::string::npos);
   CHECK(failed == 1);
   CHECK(remote.requests_in_flight() == 0);
+}
+
+TEST_CASE("an interrupt does not overtake the DMA before it") {
+  UniqueFd interrupt;
+  Liar liar([&](const Message& request) -> std::optional<std::optional<Bytes>> {
+    if (!request.fds.empty()) interrupt = UniqueFd(::dup(request.fds[1].get()));
+    return std::nullopt;
+  });
+  REQUIRE(liar.discovered().empty());
+  constexpr uint16_t kWrites = 200;  // more than are served at once
+  const uint8_t byte = 0x5a;
+  for (uint16_t i = 0; i < kWrites; ++i)
+    liar.say(i, Command::kDmaWrite, Header::kNoReply,
+             encode_dma_access({NotedHost::kBase + i, 1}, &byte, 1));
+  REQUIRE(::eventfd_write(interrupt.get(), 1) == 0);
+  while (liar.host.interrupts.empty()) liar.remote->service();
+  CHECK(liar.host.interrupts == std::vector<unsigned>{1});
+  CHECK(liar.host.memory[kWrites - 1] == byte);
 }
 
 TEST_CASE("a host may answer DMA when the device is gone") {
