@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/state.h"
 
 namespace exrnic::ref {
 

@@ -141,7 +141,7 @@ bool is_for_group(const uint8_t* efe) {
          is_group(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)));
 }
 
-bool addressed(const Frame& frame, const State& state) {
+bool addressed(const Frame& frame, const EfeState& state) {
   const uint16_t to = state.config.node_id;
   const uint8_t* ethernet = frame.data.data();
   const uint8_t* efe = ethernet + EXRNIC_ETH_BYTES;

@@ -26,7 +26,7 @@ class EfeRx {
     virtual void owe_ack(uint32_t node, bool alone) = 0;
   };
 
-  explicit EfeRx(State& state) : state_(state) {}
+  explicit EfeRx(EfeState& state) : state_(state) {}
   void connect(Answerer& answerer) { answerer_ = &answerer; }
 
   void receive(const Frame& frame);
@@ -105,7 +105,7 @@ class EfeRx {
   void mark(Peer& peer);
   void replicate(const Received& segment);
 
-  State& state_;
+  EfeState& state_;
   Answerer* answerer_ = nullptr;
   std::map<uint32_t, Peer> peers_;  // by node
   std::deque<Received> segments_;

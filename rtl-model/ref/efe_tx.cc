@@ -48,8 +48,7 @@ EfeTx::Peer& EfeTx::busy(uint32_t node) {
 
 // What is behind a segment that is lost for good does not leave.
 void EfeTx::stop_broken(Segment& segment) {
-  const bool broken =
-      segment.stream && state_.qps[segment.tag.qpn].broken.has(segment.tag.generation);
+  const bool broken = segment.stream && state_.broken(segment.tag.qpn).has(segment.tag.generation);
   if (!broken || segment.unsent) return;
   segment.unsent = true;
   segment.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
@@ -159,7 +158,7 @@ void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status 
                trace_flags(segment) & ~EXRNIC_TRACE_FLAGS_UNSENT);
   --kept_;
   if (!segment.unsent && status != EXRNIC_CQE_STATUS_SUCCESS && segment.stream)
-    state_.qps[segment.tag.qpn].broken.add(segment.tag.generation);
+    state_.broken(segment.tag.qpn).add(segment.tag.generation);
   end_({segment.tag, segment.node, seq, segment.unsent ? segment.status : status});
 }
 
@@ -226,7 +225,7 @@ void EfeTx::strike_timeouts() {
           });
       if (missed) {
         state_.count(EXRNIC_COUNTER_PEERS_DEAD);
-        state_.happens({EXRNIC_EQE_TYPE_PEER_DEAD, node});
+        state_.peer_is_dead(node);
       }
       give_up(node);
       continue;
@@ -255,7 +254,7 @@ void EfeTx::greet_again() {
   }
 }
 
-bool EfeTx::resend_one(CoreSink& sink) {
+bool EfeTx::resend_one(FrameSink& sink) {
   for (const auto& [node, of_node] : busy_) {
     Peer& peer = *of_node;
     if (peer.lost == 0 || !peer.window.due(state_.cycle)) continue;
@@ -284,7 +283,7 @@ bool EfeTx::may_send_new(const Peer& peer) const {
 
 // Segments to a node leave in the order of their submission; nodes take turns. (While a node is
 // being resent to, that comes first.)
-bool EfeTx::send_new(CoreSink& sink) {
+bool EfeTx::send_new(FrameSink& sink) {
   const auto waits = [this](const auto& entry) { return may_send_new(*entry.second); };
   auto found = std::find_if(busy_.upper_bound(last_served_), busy_.end(), waits);
   if (found == busy_.end()) found = std::find_if(busy_.begin(), busy_.end(), waits);
@@ -294,7 +293,7 @@ bool EfeTx::send_new(CoreSink& sink) {
   return true;
 }
 
-void EfeTx::send_first(CoreSink& sink, uint32_t node) {
+void EfeTx::send_first(FrameSink& sink, uint32_t node) {
   Peer& peer = peers_[node];
   UnderWay frame;
   frame.segment = std::move(peer.fresh.front());
@@ -325,7 +324,7 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
   peer.unacked.push_back(std::move(frame));
 }
 
-bool EfeTx::send_ack(CoreSink& sink) {
+bool EfeTx::send_ack(FrameSink& sink) {
   for (const auto& [node, of_node] : busy_) {
     Peer& peer = *of_node;
     if (!peer.ack_owed) continue;
@@ -341,7 +340,7 @@ bool EfeTx::send_ack(CoreSink& sink) {
 }
 
 // To whom nothing is to be acknowledged, nothing is told.
-bool EfeTx::send_credit(CoreSink& sink) {
+bool EfeTx::send_credit(FrameSink& sink) {
   if (credits_.empty()) return false;
   const CreditUpdate update = credits_.front();
   credits_.pop_front();
@@ -353,7 +352,7 @@ bool EfeTx::send_credit(CoreSink& sink) {
 }
 
 // With a segment, a credit update, or as an acknowledgement only: that is the refusal in force.
-void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
+void EfeTx::send(FrameSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
                  const CreditUpdate* credit) {
   Peer& peer = peers_[node];
   if (peer.session == 0) peer.session = nonzero((state_.time_ns ^ state_.time_ns >> 16) ^ node);
@@ -381,7 +380,7 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
   transmit(sink, std::move(frame), flags);
 }
 
-void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
+void EfeTx::send_once(FrameSink& sink, uint32_t node, const Segment& segment) {
   Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE, &segment);
   exrnic_efe_set_seq(frame.data.data() + EXRNIC_ETH_BYTES, segment.once->number);
   const uint8_t flags = put_numbered(frame, segment);
@@ -442,7 +441,7 @@ uint8_t EfeTx::put_refusal(Frame& frame, const Refusal& refusal) {
   return refusal.pause ? EXRNIC_EFE_FLAGS_RNR : 0;
 }
 
-void EfeTx::transmit(CoreSink& sink, Frame&& frame, unsigned flags) {
+void EfeTx::transmit(FrameSink& sink, Frame&& frame, unsigned flags) {
   exrnic_efe_set_flags(frame.data.data() + EXRNIC_ETH_BYTES, flags);
   state_.count(EXRNIC_COUNTER_FRAMES_TX);
   loopback_.transmit(sink, std::move(frame));
@@ -469,7 +468,7 @@ uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool alone) {
   return flags | EXRNIC_EFE_FLAGS_SACK;
 }
 
-void EfeTx::run(CoreSink& sink) {
+void EfeTx::run(FrameSink& sink) {
   if (!state_.enabled()) return;
   strike_timeouts();
   greet_again();
@@ -487,9 +486,9 @@ bool EfeTx::idle() const {
          });
 }
 
-uint64_t EfeTx::next_act(CoreSink& sink) const {
+uint64_t EfeTx::next_act(FrameSink& sink) const {
   const uint64_t now = state_.cycle;
-  const uint64_t room = now + 1 + sink.busy_cycles(CoreSink::Ready::kTransmit);
+  const uint64_t room = now + 1 + sink.busy_cycles(FrameSink::Ready::kTransmit);
   uint64_t next = credits_.empty() ? kNever : room;
   for (const auto& entry : busy_) {
     const Peer& peer = *entry.second;

@@ -20,7 +20,7 @@ class EfeTx final : public EfeRx::Answerer {
   using End = std::function<void(const Ended& ended)>;
 
   // `end` is told of every segment submitted, once; in order for each node.
-  EfeTx(State& state, EfeRx& efe_rx, Loopback& loopback, End end)
+  EfeTx(EfeState& state, EfeRx& efe_rx, Loopback& loopback, End end)
       : state_(state), efe_rx_(efe_rx), loopback_(loopback), end_(std::move(end)) {}
 
   // Room for a segment of a work request.
@@ -38,11 +38,11 @@ class EfeTx final : public EfeRx::Answerer {
 
   void owe_credit(const CreditUpdate& update) { credits_.push_back(update); }
 
-  void run(CoreSink& sink);
+  void run(FrameSink& sink);
   bool idle() const;
 
   // The first of the next cycles in which it acts if nothing comes: 1 is the next one.
-  uint64_t next_act(CoreSink& sink) const;
+  uint64_t next_act(FrameSink& sink) const;
 
  private:
   static constexpr size_t kWindow = 128;
@@ -94,25 +94,25 @@ class EfeTx final : public EfeRx::Answerer {
   void end_unsent_in_front(uint32_t node);
   void end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status);
 
-  bool resend_one(CoreSink& sink);
+  bool resend_one(FrameSink& sink);
   void greet_again();
   bool may_send_new(const Peer& peer) const;
-  bool send_new(CoreSink& sink);
-  void send_first(CoreSink& sink, uint32_t node);
-  bool send_ack(CoreSink& sink);
-  bool send_credit(CoreSink& sink);
-  void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
+  bool send_new(FrameSink& sink);
+  void send_first(FrameSink& sink, uint32_t node);
+  bool send_ack(FrameSink& sink);
+  bool send_credit(FrameSink& sink);
+  void send(FrameSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
             const CreditUpdate* credit = nullptr);
   static uint8_t put_refusal(Frame& frame, const Refusal& refusal);
-  void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
+  void send_once(FrameSink& sink, uint32_t node, const Segment& segment);
   static void put_datagram(Frame& frame, const Segment& segment);
   Frame make_frame(uint32_t node, exrnic_efe_class klass, const Segment* segment) const;
   static void put_segment(Frame& frame, const Segment& segment);
   static uint8_t put_numbered(Frame& frame, const Segment& segment);
-  void transmit(CoreSink& sink, Frame&& frame, unsigned flags);
+  void transmit(FrameSink& sink, Frame&& frame, unsigned flags);
   uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool alone);
 
-  State& state_;
+  EfeState& state_;
   EfeRx& efe_rx_;
   Loopback& loopback_;
   End end_;

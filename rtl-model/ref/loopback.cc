@@ -6,7 +6,7 @@
 
 namespace exrnic::ref {
 
-void Loopback::transmit(CoreSink& sink, Frame&& frame) {
+void Loopback::transmit(FrameSink& sink, Frame&& frame) {
   const uint64_t to = exrnic_eth_dst(frame.data.data());
   if (to == mac_of(state_.config.node_id)) return go_round(sink, std::move(frame));
   const bool attached = std::any_of(
@@ -17,7 +17,7 @@ void Loopback::transmit(CoreSink& sink, Frame&& frame) {
 }
 
 // There is no MAC that would pad it.
-void Loopback::go_round(CoreSink& sink, Frame&& frame) {
+void Loopback::go_round(FrameSink& sink, Frame&& frame) {
   state_.count(EXRNIC_COUNTER_FRAMES_LOOPED);
   frame.data.resize(std::max<size_t>(frame.data.size(), EXRNIC_ETH_FRAME_MIN));
   frame.looped = true;

@@ -11,16 +11,16 @@ namespace exrnic::ref {
 
 class Loopback {
  public:
-  Loopback(State& state, EfeRx& efe_rx) : state_(state), efe_rx_(efe_rx) {}
+  Loopback(EfeState& state, EfeRx& efe_rx) : state_(state), efe_rx_(efe_rx) {}
 
-  void transmit(CoreSink& sink, Frame&& frame);
+  void transmit(FrameSink& sink, Frame&& frame);
   void run();  // what has gone round comes in
   bool idle() const { return frames_.empty(); }
 
  private:
-  void go_round(CoreSink& sink, Frame&& frame);
+  void go_round(FrameSink& sink, Frame&& frame);
 
-  State& state_;
+  EfeState& state_;
   EfeRx& efe_rx_;
   std::deque<Frame> frames_;
 };

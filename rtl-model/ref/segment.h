@@ -4,7 +4,8 @@
 
 #include <optional>
 
-#include "rtl-model/ref/state.h"
+#include "exrnic_records.h"
+#include "rtl-model/ref/efe_state.h"
 
 namespace exrnic::ref {
 
@@ -69,20 +70,6 @@ struct Segment {
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
   Tag tag;
 };
-
-// To the peer of queue pair `qpn`.
-inline Segment segment_to_peer(const QueuePair& qp, uint32_t qpn) {
-  Segment segment;
-  segment.node = qp.dest_node;
-  segment.dst_qpn = qp.dest_qpn;
-  segment.src_qpn = qpn;
-  segment.src_generation = qp.generation;
-  segment.dst_generation = qp.at.peer.generation;
-  segment.stream = qp.service == EXRNIC_SERVICE_RC;
-  segment.tag.qpn = qpn;
-  segment.tag.generation = qp.generation;
-  return segment;
-}
 
 // Tells a node of a segment of its own that was not served, until it has heard that.
 struct Refusal {

@@ -6,6 +6,7 @@
 
 #include "rtl-model/ref/ddp_header.h"
 #include "rtl-model/ref/pause.h"
+#include "rtl-model/ref/to_peer.h"
 
 namespace exrnic::ref {
 namespace {

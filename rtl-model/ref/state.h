@@ -14,14 +14,13 @@
 #include "exrnic_records.h"
 #include "exrnic_registers.h"
 #include "rtl-model/ref/atomic.h"
+#include "rtl-model/ref/efe_state.h"
 #include "rtl-model/ref/pio.h"
 #include "rtl-model/ref/sizes.h"
 #include "rtl-model/ref/table.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::ref {
-
-constexpr uint64_t kNever = ~uint64_t{0};  // of cycles
 
 using records::Pull;
 
@@ -85,17 +84,6 @@ struct Inbound {
   }
 };
 
-// So many messages queue pair dst_qpn may send to src_qpn of that node, or the reverse; modulo
-// 2^15.
-struct CreditUpdate {
-  uint32_t node = 0;
-  uint32_t dst_qpn = 0;
-  uint32_t src_qpn = 0;
-  uint16_t src_generation = 0;
-  uint16_t dst_generation = 0;
-  uint32_t limit = 0;
-};
-
 // From one number of messages to another.
 inline int credit_distance(uint32_t from, uint32_t to) {
   return static_cast<int16_t>((to - from) << 1) / 2;
@@ -109,30 +97,6 @@ inline uint16_t next_generation(uint16_t generation) {
 // Objects are what the driver's commands have made them, and how they stand.
 
 // A queue pair. Ring indices are free-running, modulo 2^16.
-// A life of a queue pair of which a segment is lost for good: nothing that is behind it leaves, or
-// the peer would place it behind a gap. Nor does what waits of lives before, also when that one is
-// over.
-class BrokenLives {
- public:
-  void add(uint16_t life) {
-    if (life != 0 && (!up_to_ || behind(life) > 0)) up_to_ = life;
-  }
-  bool has(uint16_t life) const { return life != 0 && up_to_ && behind(life) <= 0; }
-  // It sends again what is lost.
-  void goes_back(uint16_t life) {
-    if (up_to_ == life) up_to_ = static_cast<uint16_t>(life - 1);
-  }
-  // Another one is forgotten before the count of lives comes round. Nothing waits for so long.
-  void begins(uint16_t life) {
-    if (up_to_ && static_cast<uint16_t>(life - *up_to_) >= 1 << 14) up_to_.reset();
-  }
-
- private:
-  int16_t behind(uint16_t life) const { return static_cast<int16_t>(life - *up_to_); }
-
-  std::optional<uint16_t> up_to_;
-};
-
 struct QueuePair : exrnic_mbox_create_qp {
   bool valid = false;
   uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
@@ -337,15 +301,9 @@ struct Window : exrnic_mbox_set_window {
   bool owed = false;        // a load was given up; its answer may still come
 };
 
-// A queue pair gets what comes for a group.
-struct Attachment {
-  uint32_t group = 0;
-  uint32_t qpn = 0;
-};
-
-struct State {
+struct State final : EfeState {
   State(const CoreConfig& config, const RefSizes& sizes, CoreSink* trace_sink)
-      : config(config), sizes(sizes), trace_sink(trace_sink) {
+      : EfeState(config, sizes.nodes, trace_sink), sizes(sizes) {
     settings.max_qp = sizes.qps;
     settings.max_cq = sizes.cqs;
     settings.max_srq = sizes.srqs;
@@ -355,17 +313,9 @@ struct State {
     settings.max_node = sizes.nodes;
   }
 
-  // `flags`: trace_flags.
-  void trace(exrnic_trace what, uint32_t qpn, uint16_t index = 0, uint32_t node = 0,
-             unsigned flags = 0) {
-    if (trace_sink == nullptr) return;
-    trace_sink->trace(
-        {what, {qpn, index, static_cast<uint16_t>(node), static_cast<uint8_t>(flags), {}}});
-  }
+  BrokenLives& broken(uint32_t qpn) override { return qps[qpn].broken; }
+  void peer_is_dead(uint32_t node) override { happens({EXRNIC_EQE_TYPE_PEER_DEAD, node}); }
 
-  void count(exrnic_counter which) { ++counters.at(which); }
-
-  bool enabled() const { return settings.control & EXRNIC_DEVICE_CONTROL_ENABLE; }
   uint32_t window_size() const { return uint32_t{1} << config.window_shift; }
 
   // A segment of its own work leaves it: if none was under way, that begins the time of its
@@ -440,15 +390,7 @@ struct State {
     return qpn;
   }
 
-  bool has_node(uint32_t node) const { return node < sizes.nodes; }
-
-  CoreConfig config;  // the link comes and goes
   const RefSizes sizes;
-  CoreSink* const trace_sink;          // nullptr: nobody traces
-  registers::PlainRegisters settings;  // pull_mode, errata and combine_cycles change nothing here
-  uint64_t time_ns = 0;
-  uint64_t cycle = 0;
-  std::array<uint64_t, EXRNIC_COUNTERS> counters{};
   Table<QueuePair> qps{sizes.qps};
   uint32_t pulls_free = sizes.reads;  // places that no queue pair has, for PULLs of ours,
   uint32_t reads_free = sizes.reads;  // and of peers
@@ -456,7 +398,6 @@ struct State {
   Table<SharedReceiveQueue> srqs{sizes.srqs};
   Table<Region> regions{sizes.stags};
   std::vector<Window> windows = std::vector<Window>(sizes.windows);
-  std::array<std::optional<Attachment>, EXRNIC_MAX_ATTACHED> attachments;
   std::array<uint16_t, EXRNIC_PKEYS> pkeys = {EXRNIC_PKEY_DEFAULT};
   Table<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
@@ -464,10 +405,8 @@ struct State {
   std::set<uint32_t> pauses;   // queue pairs whose pause_until counts
   std::set<uint32_t> pulling;  // queue pairs with PULLs under way, or that wait for their peer
   std::set<uint32_t> watched;  // queue pairs with work under way, and a time-out for it
-  std::vector<CreditUpdate> credits_heard;
   std::set<uint32_t> credits_changed;  // queue pairs: receives were posted or taken
   bool quiesce = false;                // the driver changes something: begin nothing
-  std::vector<uint32_t> restarted;     // nodes that began anew since the ports looked
   uint32_t causes = 0;                 // flags INT_CAUSE that came since the registers looked
   std::vector<EventQueue> eqs{EXRNIC_MAX_EQ};
   std::deque<Event> events;  // that are still to be told

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rtl-model/ref/ddp_header.h"
+#include "rtl-model/ref/to_peer.h"
 
 namespace exrnic::ref {
 namespace {

@@ -80,16 +80,11 @@ struct RetiredInstruction {
 };
 using RetireObserver = std::function<void(const RetiredInstruction&)>;
 
-// What the core drives. RnicModule implements it. The `can_*` calls are the ready signals of the
-// PCIe and Ethernet blocks: the core hands over nothing while they say no.
-class CoreSink {
+// Where a core's frames go. `can_transmit` and the other `can_*` calls are the ready signals of the
+// Ethernet and PCIe blocks: the core hands over nothing while they say no.
+class FrameSink {
  public:
-  virtual ~CoreSink() = default;
-  virtual bool can_write() = 0;
-  virtual void write(PostedWrite&& write) = 0;
-  virtual bool can_read() = 0;
-  virtual void read(const ReadRequest& request) = 0;
-  virtual void mmio_read_done(uint64_t data) = 0;  // answers the oldest mmio_read()
+  virtual ~FrameSink() = default;
   virtual bool can_transmit() = 0;
   virtual void transmit(Frame&& frame) = 0;
   // A frame to the own node, or a copy for it of a datagram to a group, has gone round in the core.
@@ -102,6 +97,16 @@ class CoreSink {
   // meanwhile; fewer if that is not known.
   enum class Ready : uint8_t { kWrite, kRead, kTransmit };
   virtual uint64_t busy_cycles(Ready /*which*/) { return 0; }
+};
+
+// What the core drives. RnicModule implements it.
+class CoreSink : public FrameSink {
+ public:
+  virtual bool can_write() = 0;
+  virtual void write(PostedWrite&& write) = 0;
+  virtual bool can_read() = 0;
+  virtual void read(const ReadRequest& request) = 0;
+  virtual void mmio_read_done(uint64_t data) = 0;  // answers the oldest mmio_read()
 
   // What a read of host memory would give now, without a transaction, time or trace; false: the
   // host would refuse it. For comparisons (lockstep), not for a core's work.
