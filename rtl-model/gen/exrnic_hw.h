@@ -1078,6 +1078,113 @@ enum exrnic_service {
 #define EXRNIC_MSIX_PBA_OFFSET 0x800u  // MSI-X pending bits in BAR 1
 #define EXRNIC_MSIX_VECTOR_CONTROL 0  // Vector of the control interrupt: INT_CAUSE
 
+// ---- peb: PEB, the bridge between PCI Express and Ethernet. A message of it is the payload of a Send; its TLPs are bit for bit as the PCI Express Base Specification, 2.2, defines them.
+#define EXRNIC_PEB_QPN 0xfe0000u  // dst_qpn and src_qpn of what a PEB sends another: this plus the number of the group of both. No queue pair has it
+#define EXRNIC_PEB_GROUP_MAX 0xffffu  // Highest number of a PEB's group
+#define EXRNIC_PEB_PORTS 16  // Most ports of a PEB: each has one peer
+#define EXRNIC_PEB_PAYLOAD_MIN 128  // Least MAX_PAYLOAD of a PEB, bytes
+#define EXRNIC_PEB_PAYLOAD_MAX 0x800u  // Most of it: a TLP with so much fits into a frame
+#define EXRNIC_PEB_REQUEST_MAX 0x1000u  // Most bytes that a memory read request asks for; none crosses a boundary of so many
+#define EXRNIC_PEB_BOUNDARY 64  // Completions of a read end at a multiple of that address, bytes, but for the last (PCIe 2.3.1.1, Read Completion Boundary)
+#define EXRNIC_PEB_TAGS 64  // Requests of a port under way: their tags are below
+#define EXRNIC_PEB_POSTED_ROOM 32  // Posted TLPs of its peer for which a port has room
+#define EXRNIC_PEB_REQUEST_ROOM 32  // Likewise non-posted ones
+#define EXRNIC_PEB_ASK_SHIFT 22  // log2 of an interval, ns: a port whose link is down introduces itself in each of them
+
+// Fmt and Type of a TLP (PCIe 2.2.1).
+enum exrnic_tlp_type {
+  EXRNIC_TLP_TYPE_READ = 0,  // Memory Read Request, address of 32 bits
+  EXRNIC_TLP_TYPE_READ_64 = 32,  // Memory Read Request, address of 64 bits
+  EXRNIC_TLP_TYPE_WRITE = 64,  // Memory Write Request, address of 32 bits
+  EXRNIC_TLP_TYPE_WRITE_64 = 96,  // Memory Write Request, address of 64 bits
+  EXRNIC_TLP_TYPE_CONFIG_READ = 4,  // Configuration Read, type 0
+  EXRNIC_TLP_TYPE_CONFIG_WRITE = 68,  // Configuration Write, type 0
+  EXRNIC_TLP_TYPE_COMPLETION = 10,  // Completion without data
+  EXRNIC_TLP_TYPE_COMPLETION_DATA = 74,  // Completion with data
+};
+
+// Completion Status (PCIe 2.2.9).
+enum exrnic_completion_status {
+  EXRNIC_COMPLETION_STATUS_SUCCESSFUL = 0,  // Done
+  EXRNIC_COMPLETION_STATUS_UNSUPPORTED = 1,  // Nobody serves this request
+  EXRNIC_COMPLETION_STATUS_ABORT = 4,  // Who serves it has failed
+};
+
+// What a PEB says in front of each TLP, and without one. 4 bytes.
+#define EXRNIC_PEB_BYTES 4
+// So many posted TLPs its peer may send, counted from the begin of its life on, modulo 2^16
+static inline uint64_t exrnic_peb_posted_limit(const uint8_t *p) { return exrnic_get_bits(p, 0, 16); }
+static inline void exrnic_peb_set_posted_limit(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 16, v); }
+// Likewise non-posted ones
+static inline uint64_t exrnic_peb_request_limit(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_peb_set_request_limit(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+
+// Begin of the header of a request. An address follows, or the place of a register. Reserved here, and zero, is what a PEB does not carry, traffic classes, attributes, digests and poison among it. 8 bytes.
+#define EXRNIC_TLP_BYTES 8
+// Enum tlp_type
+static inline uint64_t exrnic_tlp_kind(const uint8_t *p) { return exrnic_get_bits(p, 0, 8); }
+static inline void exrnic_tlp_set_kind(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 8, v); }
+// DWs of data, or that a read asks for; 0: 1024. Of a completion without data, 0
+static inline uint64_t exrnic_tlp_length(const uint8_t *p) { return exrnic_get_bits(p, 22, 10); }
+static inline void exrnic_tlp_set_length(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 22, 10, v); }
+// Node identifier of the sender
+static inline uint64_t exrnic_tlp_requester(const uint8_t *p) { return exrnic_get_bits(p, 32, 16); }
+static inline void exrnic_tlp_set_requester(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 16, v); }
+// Of a request that is completed: names it, among those of this port that are under way
+static inline uint64_t exrnic_tlp_tag(const uint8_t *p) { return exrnic_get_bits(p, 48, 8); }
+static inline void exrnic_tlp_set_tag(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 8, v); }
+// Bytes of the last DW that are meant, bit 0 the first; 0 with one DW
+static inline uint64_t exrnic_tlp_last_be(const uint8_t *p) { return exrnic_get_bits(p, 56, 4); }
+static inline void exrnic_tlp_set_last_be(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 56, 4, v); }
+// Bytes of the first DW that are meant
+static inline uint64_t exrnic_tlp_first_be(const uint8_t *p) { return exrnic_get_bits(p, 60, 4); }
+static inline void exrnic_tlp_set_first_be(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 60, 4, v); }
+
+// Behind it in memory requests below 4 GiB. 4 bytes.
+#define EXRNIC_TLP_ADDRESS_BYTES 4
+// Address of the first DW
+static inline uint64_t exrnic_tlp_address_low(const uint8_t *p) { return exrnic_get_bits(p, 0, 32); }
+static inline void exrnic_tlp_address_set_low(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 32, v); }
+
+// Behind it in memory requests from 4 GiB on. 8 bytes.
+#define EXRNIC_TLP_ADDRESS_64_BYTES 8
+// Address of the first DW
+static inline uint64_t exrnic_tlp_address_64_address(const uint8_t *p) { return exrnic_get_bits(p, 0, 64); }
+static inline void exrnic_tlp_address_64_set_address(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 64, v); }
+
+// Behind it in configuration requests. Bus, device and function are zero. 4 bytes.
+#define EXRNIC_TLP_REGISTER_BYTES 4
+// Place of the DW in the configuration space, bytes
+static inline uint64_t exrnic_tlp_register_place(const uint8_t *p) { return exrnic_get_bits(p, 20, 12); }
+static inline void exrnic_tlp_register_set_place(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 20, 12, v); }
+
+// Header of a completion. 12 bytes.
+#define EXRNIC_TLP_COMPLETION_BYTES 12
+// Enum tlp_type
+static inline uint64_t exrnic_tlp_completion_kind(const uint8_t *p) { return exrnic_get_bits(p, 0, 8); }
+static inline void exrnic_tlp_completion_set_kind(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 8, v); }
+// DWs of data; 0: 1024 with data, else none
+static inline uint64_t exrnic_tlp_completion_length(const uint8_t *p) { return exrnic_get_bits(p, 22, 10); }
+static inline void exrnic_tlp_completion_set_length(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 22, 10, v); }
+// Node identifier of the sender
+static inline uint64_t exrnic_tlp_completion_completer(const uint8_t *p) { return exrnic_get_bits(p, 32, 16); }
+static inline void exrnic_tlp_completion_set_completer(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 16, v); }
+// Enum completion_status
+static inline uint64_t exrnic_tlp_completion_status(const uint8_t *p) { return exrnic_get_bits(p, 48, 3); }
+static inline void exrnic_tlp_completion_set_status(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 3, v); }
+// Bytes that are left to be completed, with these; 0: 4096. 4 without data, and of configuration requests
+static inline uint64_t exrnic_tlp_completion_byte_count(const uint8_t *p) { return exrnic_get_bits(p, 52, 12); }
+static inline void exrnic_tlp_completion_set_byte_count(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 52, 12, v); }
+// Of the request
+static inline uint64_t exrnic_tlp_completion_requester(const uint8_t *p) { return exrnic_get_bits(p, 64, 16); }
+static inline void exrnic_tlp_completion_set_requester(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 16, v); }
+// Of the request
+static inline uint64_t exrnic_tlp_completion_tag(const uint8_t *p) { return exrnic_get_bits(p, 80, 8); }
+static inline void exrnic_tlp_completion_set_tag(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 8, v); }
+// Low bits of the address of the first byte of these; 0 without data, and of configuration requests
+static inline uint64_t exrnic_tlp_completion_lower_address(const uint8_t *p) { return exrnic_get_bits(p, 89, 7); }
+static inline void exrnic_tlp_completion_set_lower_address(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 89, 7, v); }
+
 // ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
@@ -1501,7 +1608,7 @@ enum exrnic_trace {
 #define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
 #define EXRNIC_GROUP_MAC_PREFIX 0x3455852u  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
 #define EXRNIC_GROUP_QPN 0xfd0000u  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
-#define EXRNIC_RESERVED_QPN 0xfd0000u  // From here on numbers are no queue pair's: GROUP_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
+#define EXRNIC_RESERVED_QPN 0xfd0000u  // From here on numbers are no queue pair's: GROUP_QPN, PEB_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
 #define EXRNIC_UC_STALE 32  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
 #define EXRNIC_CREDIT_VALID 0x8000u  // In efe.credit, without SEQ: the low 15 bits are a limit
 #define EXRNIC_CREDIT_ASK 1  // efe.credit with SEQ

@@ -733,6 +733,92 @@ package exrnic_pkg;
   localparam int unsigned MSIX_PBA_OFFSET = 32'h800;  // MSI-X pending bits in BAR 1
   localparam int unsigned MSIX_VECTOR_CONTROL = 32'h0;  // Vector of the control interrupt: INT_CAUSE
 
+  // ---- peb: PEB, the bridge between PCI Express and Ethernet. A message of it is the payload of a Send; its TLPs are bit for bit as the PCI Express Base Specification, 2.2, defines them.
+  localparam int unsigned PEB_QPN = 32'hfe0000;  // dst_qpn and src_qpn of what a PEB sends another: this plus the number of the group of both. No queue pair has it
+  localparam int unsigned PEB_GROUP_MAX = 32'hffff;  // Highest number of a PEB's group
+  localparam int unsigned PEB_PORTS = 32'h10;  // Most ports of a PEB: each has one peer
+  localparam int unsigned PEB_PAYLOAD_MIN = 32'h80;  // Least MAX_PAYLOAD of a PEB, bytes
+  localparam int unsigned PEB_PAYLOAD_MAX = 32'h800;  // Most of it: a TLP with so much fits into a frame
+  localparam int unsigned PEB_REQUEST_MAX = 32'h1000;  // Most bytes that a memory read request asks for; none crosses a boundary of so many
+  localparam int unsigned PEB_BOUNDARY = 32'h40;  // Completions of a read end at a multiple of that address, bytes, but for the last (PCIe 2.3.1.1, Read Completion Boundary)
+  localparam int unsigned PEB_TAGS = 32'h40;  // Requests of a port under way: their tags are below
+  localparam int unsigned PEB_POSTED_ROOM = 32'h20;  // Posted TLPs of its peer for which a port has room
+  localparam int unsigned PEB_REQUEST_ROOM = 32'h20;  // Likewise non-posted ones
+  localparam int unsigned PEB_ASK_SHIFT = 32'h16;  // log2 of an interval, ns: a port whose link is down introduces itself in each of them
+
+  // Fmt and Type of a TLP (PCIe 2.2.1).
+  typedef enum logic [7:0] {
+    TLP_TYPE_READ = 8'h0,  // Memory Read Request, address of 32 bits
+    TLP_TYPE_READ_64 = 8'h20,  // Memory Read Request, address of 64 bits
+    TLP_TYPE_WRITE = 8'h40,  // Memory Write Request, address of 32 bits
+    TLP_TYPE_WRITE_64 = 8'h60,  // Memory Write Request, address of 64 bits
+    TLP_TYPE_CONFIG_READ = 8'h4,  // Configuration Read, type 0
+    TLP_TYPE_CONFIG_WRITE = 8'h44,  // Configuration Write, type 0
+    TLP_TYPE_COMPLETION = 8'ha,  // Completion without data
+    TLP_TYPE_COMPLETION_DATA = 8'h4a  // Completion with data
+  } tlp_type_e;
+
+  // Completion Status (PCIe 2.2.9).
+  typedef enum logic [2:0] {
+    COMPLETION_STATUS_SUCCESSFUL = 3'h0,  // Done
+    COMPLETION_STATUS_UNSUPPORTED = 3'h1,  // Nobody serves this request
+    COMPLETION_STATUS_ABORT = 3'h4  // Who serves it has failed
+  } completion_status_e;
+
+  // What a PEB says in front of each TLP, and without one.
+  typedef struct packed {
+    logic [15:0] posted_limit;  // So many posted TLPs its peer may send, counted from the begin of its life on, modulo 2^16
+    logic [15:0] request_limit;  // Likewise non-posted ones
+  } peb_t;
+  localparam int unsigned PEB_BYTES = 4;
+
+  // Begin of the header of a request. An address follows, or the place of a register. Reserved here, and zero, is what a PEB does not carry, traffic classes, attributes, digests and poison among it.
+  typedef struct packed {
+    logic [7:0] kind;  // Enum tlp_type
+    logic [13:0] rsvd_8;  // zero
+    logic [9:0] length;  // DWs of data, or that a read asks for; 0: 1024. Of a completion without data, 0
+    logic [15:0] requester;  // Node identifier of the sender
+    logic [7:0] tag;  // Of a request that is completed: names it, among those of this port that are under way
+    logic [3:0] last_be;  // Bytes of the last DW that are meant, bit 0 the first; 0 with one DW
+    logic [3:0] first_be;  // Bytes of the first DW that are meant
+  } tlp_t;
+  localparam int unsigned TLP_BYTES = 8;
+
+  // Behind it in memory requests below 4 GiB.
+  typedef struct packed {
+    logic [31:0] low;  // Address of the first DW
+  } tlp_address_t;
+  localparam int unsigned TLP_ADDRESS_BYTES = 4;
+
+  // Behind it in memory requests from 4 GiB on.
+  typedef struct packed {
+    logic [63:0] address;  // Address of the first DW
+  } tlp_address_64_t;
+  localparam int unsigned TLP_ADDRESS_64_BYTES = 8;
+
+  // Behind it in configuration requests. Bus, device and function are zero.
+  typedef struct packed {
+    logic [19:0] rsvd_0;  // zero
+    logic [11:0] place;  // Place of the DW in the configuration space, bytes
+  } tlp_register_t;
+  localparam int unsigned TLP_REGISTER_BYTES = 4;
+
+  // Header of a completion.
+  typedef struct packed {
+    logic [7:0] kind;  // Enum tlp_type
+    logic [13:0] rsvd_8;  // zero
+    logic [9:0] length;  // DWs of data; 0: 1024 with data, else none
+    logic [15:0] completer;  // Node identifier of the sender
+    logic [2:0] status;  // Enum completion_status
+    logic [0:0] rsvd_51;  // zero
+    logic [11:0] byte_count;  // Bytes that are left to be completed, with these; 0: 4096. 4 without data, and of configuration requests
+    logic [15:0] requester;  // Of the request
+    logic [7:0] tag;  // Of the request
+    logic [0:0] rsvd_88;  // zero
+    logic [6:0] lower_address;  // Low bits of the address of the first byte of these; 0 without data, and of configuration requests
+  } tlp_completion_t;
+  localparam int unsigned TLP_COMPLETION_BYTES = 12;
+
   // ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
@@ -1104,7 +1190,7 @@ package exrnic_pkg;
   localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
   localparam int unsigned GROUP_MAC_PREFIX = 32'h3455852;  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
   localparam int unsigned GROUP_QPN = 32'hfd0000;  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
-  localparam int unsigned RESERVED_QPN = 32'hfd0000;  // From here on numbers are no queue pair's: GROUP_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
+  localparam int unsigned RESERVED_QPN = 32'hfd0000;  // From here on numbers are no queue pair's: GROUP_QPN, PEB_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
   localparam int unsigned UC_STALE = 32'h20;  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
   localparam int unsigned CREDIT_VALID = 32'h8000;  // In efe.credit, without SEQ: the low 15 bits are a limit
   localparam int unsigned CREDIT_ASK = 32'h1;  // efe.credit with SEQ

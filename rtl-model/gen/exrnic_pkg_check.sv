@@ -24,6 +24,12 @@ module exrnic_pkg_check;
   mbox_group_t v_mbox_group;
   mbox_set_window_t v_mbox_set_window;
   port_says_t v_port_says;
+  peb_t v_peb;
+  tlp_t v_tlp;
+  tlp_address_t v_tlp_address;
+  tlp_address_64_t v_tlp_address_64;
+  tlp_register_t v_tlp_register;
+  tlp_completion_t v_tlp_completion;
   fw_image_t v_fw_image;
   fw_info_t v_fw_info;
   trace_args_t v_trace_args;
@@ -666,6 +672,88 @@ module exrnic_pkg_check;
     v_port_says.life = '1;
     if (v_port_says !== (32'({8{1'b1}}) << 8))
       $fatal(1, "port_says_t.life: place");
+    if ($bits(peb_t) != 32) $fatal(1, "peb_t: size");
+    v_peb = '0;
+    v_peb.posted_limit = '1;
+    if (v_peb !== (32'({16{1'b1}}) << 16))
+      $fatal(1, "peb_t.posted_limit: place");
+    v_peb = '0;
+    v_peb.request_limit = '1;
+    if (v_peb !== (32'({16{1'b1}}) << 0))
+      $fatal(1, "peb_t.request_limit: place");
+    if ($bits(tlp_t) != 64) $fatal(1, "tlp_t: size");
+    v_tlp = '0;
+    v_tlp.kind = '1;
+    if (v_tlp !== (64'({8{1'b1}}) << 56))
+      $fatal(1, "tlp_t.kind: place");
+    v_tlp = '0;
+    v_tlp.length = '1;
+    if (v_tlp !== (64'({10{1'b1}}) << 32))
+      $fatal(1, "tlp_t.length: place");
+    v_tlp = '0;
+    v_tlp.requester = '1;
+    if (v_tlp !== (64'({16{1'b1}}) << 16))
+      $fatal(1, "tlp_t.requester: place");
+    v_tlp = '0;
+    v_tlp.tag = '1;
+    if (v_tlp !== (64'({8{1'b1}}) << 8))
+      $fatal(1, "tlp_t.tag: place");
+    v_tlp = '0;
+    v_tlp.last_be = '1;
+    if (v_tlp !== (64'({4{1'b1}}) << 4))
+      $fatal(1, "tlp_t.last_be: place");
+    v_tlp = '0;
+    v_tlp.first_be = '1;
+    if (v_tlp !== (64'({4{1'b1}}) << 0))
+      $fatal(1, "tlp_t.first_be: place");
+    if ($bits(tlp_address_t) != 32) $fatal(1, "tlp_address_t: size");
+    v_tlp_address = '0;
+    v_tlp_address.low = '1;
+    if (v_tlp_address !== (32'({32{1'b1}}) << 0))
+      $fatal(1, "tlp_address_t.low: place");
+    if ($bits(tlp_address_64_t) != 64) $fatal(1, "tlp_address_64_t: size");
+    v_tlp_address_64 = '0;
+    v_tlp_address_64.address = '1;
+    if (v_tlp_address_64 !== (64'({64{1'b1}}) << 0))
+      $fatal(1, "tlp_address_64_t.address: place");
+    if ($bits(tlp_register_t) != 32) $fatal(1, "tlp_register_t: size");
+    v_tlp_register = '0;
+    v_tlp_register.place = '1;
+    if (v_tlp_register !== (32'({12{1'b1}}) << 0))
+      $fatal(1, "tlp_register_t.place: place");
+    if ($bits(tlp_completion_t) != 96) $fatal(1, "tlp_completion_t: size");
+    v_tlp_completion = '0;
+    v_tlp_completion.kind = '1;
+    if (v_tlp_completion !== (96'({8{1'b1}}) << 88))
+      $fatal(1, "tlp_completion_t.kind: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.length = '1;
+    if (v_tlp_completion !== (96'({10{1'b1}}) << 64))
+      $fatal(1, "tlp_completion_t.length: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.completer = '1;
+    if (v_tlp_completion !== (96'({16{1'b1}}) << 48))
+      $fatal(1, "tlp_completion_t.completer: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.status = '1;
+    if (v_tlp_completion !== (96'({3{1'b1}}) << 45))
+      $fatal(1, "tlp_completion_t.status: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.byte_count = '1;
+    if (v_tlp_completion !== (96'({12{1'b1}}) << 32))
+      $fatal(1, "tlp_completion_t.byte_count: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.requester = '1;
+    if (v_tlp_completion !== (96'({16{1'b1}}) << 16))
+      $fatal(1, "tlp_completion_t.requester: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.tag = '1;
+    if (v_tlp_completion !== (96'({8{1'b1}}) << 8))
+      $fatal(1, "tlp_completion_t.tag: place");
+    v_tlp_completion = '0;
+    v_tlp_completion.lower_address = '1;
+    if (v_tlp_completion !== (96'({7{1'b1}}) << 0))
+      $fatal(1, "tlp_completion_t.lower_address: place");
     if ($bits(fw_image_t) != 256) $fatal(1, "fw_image_t: size");
     v_fw_image = '0;
     v_fw_image.magic = '1;
