@@ -19,7 +19,7 @@ LEVELS = (
      "libverbs-lite/sisci/include", "sim/posix"),
     ("rtl-model/ref", "firmware/app", "firmware/image", "libverbs-lite/cluster/include/exrnic",
      "libverbs-lite/dsm/include/exrnic", "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
-    ("libverbs-lite/dsm/include", "rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
+    ("libverbs-lite/dsm/include", "rtl-model/lockstep", "rtl-model/ref/peb", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/ranks", "sim/trace", "sim/vfio_user"),
     ("sim/devices/nvme", "sim/node"),
     ("sim/topology",),
