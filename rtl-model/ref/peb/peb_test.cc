@@ -49,6 +49,7 @@ TEST_CASE("PEB: what two buses say to each other arrives once, in PCIe's order")
   CHECK(pair.up.arrivals > 4000);
   CHECK(pair.down.answers > 1000);
   CHECK(pair.up.answers > 1000);
+  CHECK(pair.malformed() == 0);
   CHECK(pair.host.peb->counters().lives == 0);
   CHECK(pair.host.peb->idle());
   CHECK(pair.device.peb->idle());
@@ -83,6 +84,7 @@ TEST_CASE("PEB: who dies, is cut off or begins anew loses what was under way, an
     }
     pair.run(20'000);
     pair.settle();
+    CHECK(pair.malformed() == 0);
   }
 }
 
@@ -195,7 +197,7 @@ TEST_CASE("PEB: whatever a peer says, requests end, and only what PCIe allows re
     pair.run(60'000);
     pair.network.faults = {};
     pair.settle();
-    malformed += pair.host.peb->counters().malformed + pair.device.peb->counters().malformed;
+    malformed += pair.malformed();
   }
   CHECK(malformed > 0);
 }

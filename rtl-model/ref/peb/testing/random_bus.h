@@ -125,6 +125,9 @@ struct Pair {
     for (uint64_t i = 0; i < most && !settled(); ++i) step();
     REQUIRE(settled());
   }
+  uint64_t malformed() const {
+    return host.peb->counters().malformed + device.peb->counters().malformed;
+  }
   bool settled() const {
     return down.up() && up.up() && down.all_answered() && up.all_answered() &&
            (down.changed || (down.all_arrived() && up.all_arrived()));
