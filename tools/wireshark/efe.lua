@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- Ether Forwarding Engine (EFE) for Wireshark and tshark. What follows EFE is a DDP segment as
--- RFC 5041 and RFC 5040 define it: Wireshark's own iWARP dissector takes it. Places and meanings
--- of all fields are those of the generated table.
+-- RFC 5041 and RFC 5040 define it: Wireshark's own iWARP dissector takes it. What a Send between
+-- bridges of PCI Express carries is shown as its TLP. Places and meanings of all fields are those of
+-- the generated table.
 
 local function load_wire()
   local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or "./"
@@ -39,14 +40,14 @@ local function names_of(items)
   return items and names
 end
 
--- The bytes that a field touches, and its ProtoField.
-local function field_of(field)
+-- The bytes that a field touches, and its ProtoField. `prefix` is that of filters.
+local function field_of(prefix, field)
   local last = field.first + field.bits - 1
   local at = math.floor(field.first / 8)
   local bytes = math.floor(last / 8) - at + 1
   local mask
   if field.bits ~= bytes * 8 then mask = (2 ^ field.bits - 1) * 2 ^ (at * 8 + bytes * 8 - 1 - last) end
-  local proto = makers[bytes]("efe." .. field.name, field.name, base.DEC_HEX,
+  local proto = makers[bytes](prefix .. field.name, field.name, base.DEC_HEX,
                               names_of(items_of(field, "Enum")), mask, field.doc)
   return {name = field.name, at = at, bytes = bytes, first = field.first - at * 8, bits = field.bits,
           proto = proto, flags = {}}
@@ -59,7 +60,7 @@ end
 
 local fields, by_name = {}, {}
 for _, description in ipairs(wire.efe) do
-  local field = field_of(description)
+  local field = field_of("efe.", description)
   for _, item in ipairs(items_of(description, "Flags") or {}) do
     table.insert(field.flags, flag_of(description, item))
   end
@@ -145,13 +146,88 @@ local function summary(buffer)
   return text
 end
 
+-- ---- PEB: headers of its messages, and of TLPs. Fields of one name and size are one field.
+
+local peb = Proto("peb", "PCI Express-to-Ethernet Bridge")
+local peb_malformed = ProtoExpert.new("peb.malformed.expert", "Malformed PEB message",
+                                      expert.group.MALFORMED, expert.severity.ERROR)
+peb.experts = {peb_malformed}
+
+local peb_headers, peb_protos, shared = {}, {}, {}
+for _, name in ipairs({"peb", "tlp", "tlp_address", "tlp_address_64", "tlp_register", "tlp_completion"}) do
+  local header = {bytes = wire[name].bytes, fields = {}}
+  for _, description in ipairs(wire[name]) do
+    local field = field_of(name == "peb" and "peb." or "peb.tlp.", description)
+    local known = shared[description.name .. field.bytes]
+    if known then
+      field.proto = known
+    else
+      shared[description.name .. field.bytes] = field.proto
+      table.insert(peb_protos, field.proto)
+    end
+    table.insert(header.fields, field)
+  end
+  peb_headers[name] = header
+end
+peb.fields = peb_protos
+
+-- By the value of `kind`: its name, and the headers of the TLP.
+local tlps = {}
+for _, item in ipairs(wire.tlp_type) do
+  local headers = {"tlp", "tlp_address"}
+  if item.name:find("^completion") then headers = {"tlp_completion"} end
+  if item.name:find("^config") then headers = {"tlp", "tlp_register"} end
+  if item.name:find("_64$") then headers = {"tlp", "tlp_address_64"} end
+  tlps[item.value] = {name = item.name, headers = headers}
+end
+
+-- Returns the bytes behind them; nil: they are not all there.
+local function show_headers(names, buffer, tree)
+  local at = 0
+  for _, name in ipairs(names) do
+    local header = peb_headers[name]
+    if buffer:len() < at + header.bytes then return nil end
+    for _, field in ipairs(header.fields) do tree:add(field.proto, buffer(at + field.at, field.bytes)) end
+    at = at + header.bytes
+  end
+  return at
+end
+
+function peb.dissector(buffer, packet, root)
+  packet.cols.protocol = "PEB"
+  local tree = root:add(peb, buffer())
+  local behind = show_headers({"peb"}, buffer, tree)
+  local text = "limits"
+  if behind and buffer:len() > behind then
+    local rest = buffer(behind):tvb()
+    local tlp = tlps[rest(0, 1):uint()]
+    local data = tlp and show_headers(tlp.headers, rest, tree)
+    behind = data and behind + data
+    text = tlp and tlp.name or "no TLP"
+    if data and rest:len() > data then Dissector.get("data"):call(rest(data):tvb(), packet, root) end
+  end
+  if not behind then tree:add_proto_expert_info(peb_malformed, "no TLP of a PEB") end
+  packet.cols.info:append(": " .. text)
+end
+
+local function is_of_pebs(buffer)
+  local number = value(buffer, "dst_qpn") - wire.PEB_QPN
+  return number >= 0 and number <= wire.PEB_GROUP_MAX and value(buffer, "src_qpn") == value(buffer, "dst_qpn")
+end
+
+-- ---- The payload
+
 -- The frame whose segment iWARP has. What it carries is an application's own: nobody is to guess
 -- that eight bytes are RPC.
-local carried_in
+local carried_in, carried_by_peb
 
 local function show_payload(buffer, packet, tree)
   if packet.number ~= carried_in then return false end
-  Dissector.get("data"):call(buffer, packet, tree)
+  if carried_by_peb and buffer:len() > 0 then  -- an introduction has none
+    peb.dissector(buffer, packet, tree)
+  else
+    Dissector.get("data"):call(buffer, packet, tree)
+  end
   return true
 end
 
@@ -181,7 +257,7 @@ function efe.dissector(buffer, packet, root)
     -- A conversation is one of queue pairs: iWARP keeps the segments of a message by it.
     packet.src_port = value(buffer, "src_qpn")
     packet.dst_port = value(buffer, "dst_qpn")
-    carried_in = packet.number
+    carried_in, carried_by_peb = packet.number, is_of_pebs(buffer)
     iwarp:call(buffer(wire.efe.bytes, length):tvb(), packet, root)
     packet.cols.info:prepend(text .. ": ")
   end

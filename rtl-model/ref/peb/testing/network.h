@@ -2,6 +2,7 @@
 // PEBs and a network that loses, doubles, reorders and breaks frames, step by step.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -84,6 +85,7 @@ class Network {
 
   void send(Frame&& frame) {
     frame.data.resize(std::max<size_t>(frame.data.size(), EXRNIC_ETH_FRAME_MIN));
+    if (watch) watch(frame);
     if (chance(random, faults.drop)) return;
     frame.fcs_error = chance(random, faults.corrupt);
     constexpr size_t kPayload = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
@@ -98,7 +100,8 @@ class Network {
 
   Random random;
   Faults faults;
-  uint16_t cut = 0;  // node whose line is
+  std::function<void(const Frame&)> watch;  // sees what is sent
+  uint16_t cut = 0;                         // node whose line is
   uint64_t now_ns = 0;
 
  private:
