@@ -261,6 +261,12 @@ void Port::hand_all() {
   }
 }
 
+// Nobody is known to be there, and nothing is under way that would find out.
+bool Port::asks() const {
+  return peer_ && !met_ && introductions_ == 0 &&
+         interval_ != state_.time_ns >> EXRNIC_PEB_ASK_SHIFT;
+}
+
 // An introduction that is lost is no reason to begin anew, for who has not met anybody.
 void Port::run() {
   if (!peer_) return;
@@ -271,7 +277,7 @@ void Port::run() {
   if (met_ && requester_.is_stuck()) begin_life();
   if (owes_introduction_ && introductions_ < kIntroducing) {
     introduce(EXRNIC_INTRODUCTION_PLAIN);
-  } else if (!met_ && introductions_ == 0 && interval_ != state_.time_ns >> EXRNIC_PEB_ASK_SHIFT) {
+  } else if (asks()) {
     introduce(EXRNIC_INTRODUCTION_ASKS);
   }
   hand_all();
@@ -279,7 +285,7 @@ void Port::run() {
 }
 
 bool Port::idle() const {
-  if (owes_introduction_) return false;
+  if (owes_introduction_ || asks()) return false;
   return !met_ || (out_.empty() && in_.empty() && !lost_ && !owes_limits());
 }
 

@@ -99,6 +99,7 @@ class Port {
 
   void begin_life();
   void introduce(uint64_t kind);
+  bool asks() const;
   bool may_be_handed(const Inward& inward) const;
   bool take_introduction(const ref::Received& segment);
   bool take_message(const ref::Received& segment);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -77,7 +78,9 @@ class Network {
     }
     for (Station* station : stations_) {
       station->now_ns = now_ns;
+      const bool rests = station->peb->idle() && now_ns < station->peb->wakes_at_ns();
       station->peb->step(now_ns);
+      if (rests && !station->sent.empty()) throw std::logic_error("who rests has sent a frame");
       for (Frame& frame : std::exchange(station->sent, {}))
         if (cut != station->node()) send(std::move(frame));
     }
