@@ -11,6 +11,7 @@ const std::vector<Target>& targets() {
       {"frames-ref", frame_seeds, fuzz_frames_ref},
       {"vfio-user", vfio_user_seeds, fuzz_vfio_user},
       {"nvme", nvme_seeds, fuzz_nvme},
+      {"peb", peb_seeds, fuzz_peb},
       {"connection", connection_seeds, fuzz_connection},
       {"control", control_seeds, fuzz_control},
       {"gdb", gdb_seeds, fuzz_gdb},
