@@ -158,6 +158,34 @@ TEST_CASE("PEB: a device that is silent costs its requests, then its link") {
   pair.settle();
 }
 
+TEST_CASE("PEB: a request has its time, however long nobody has looked at a PEB that was idle") {
+  Pair pair(1);
+  pair.settle();
+  pair.run(1000);
+  pair.network.now_ns += 100 * Pair::patience();
+  pair.host.ask();
+  pair.settle();
+  CHECK(pair.host.peb->counters().lives == 0);
+  CHECK(pair.host.peb->counters().timeouts == 0);
+}
+
+TEST_CASE("PEB: a device that takes no requests costs its link, and none of them waits for ever") {
+  Pair pair(1);
+  pair.settle();
+  const uint64_t interval = Pair::patience() / kStepNs;
+  pair.device.takes_requests = false;
+  for (unsigned i = 0; i < 20; ++i) pair.host.ask();
+  pair.run(interval - 2000);
+  CHECK_FALSE(pair.down.all_answered());
+  CHECK(pair.host.peb->counters().lives == 0);
+  for (unsigned i = 0; i < 100; ++i) pair.host.ask();
+  pair.run(4 * interval);
+  CHECK(pair.down.all_answered());
+  CHECK(pair.host.peb->counters().lives == 1);
+  pair.device.takes_requests = true;
+  pair.settle();
+}
+
 TEST_CASE("PEB: a device answers its own host and group alone") {
   Pair pair(1);
   Direction theirs{256, 512, Pair::patience()}, none{256, 512, Pair::patience()};

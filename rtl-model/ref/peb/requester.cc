@@ -45,7 +45,8 @@ bool Requester::has_tag() const {
 void Requester::name(Request& oldest) {
   const auto free = std::find_if(tags_.begin(), tags_.end(), [](const auto& tag) { return !tag; });
   oldest.tag = static_cast<uint8_t>(free - tags_.begin());
-  *free = UnderWay{std::move(unnamed_.front()), 0, interval_, false};
+  *free = UnderWay{std::move(unnamed_.front()), 0, false};
+  (*free)->piece.age = 0;
   unnamed_.pop_front();
 }
 
@@ -108,8 +109,11 @@ std::deque<Answer> Requester::time_out(uint64_t time_ns) {
   std::deque<Answer> ends;
   const uint64_t now = interval(time_ns);
   if (std::exchange(interval_, now) == now) return ends;
+  for (Piece& piece : unnamed_) ++piece.age;
   for (auto& tag : tags_) {
-    if (!tag || tag->late || now - tag->since < 2) continue;
+    if (!tag || tag->late) continue;
+    ++tag->piece.age;
+    if (!is_overdue(tag->piece)) continue;
     tag->late = true;
     Answer end;
     if (end_piece(tag->piece, EXRNIC_COMPLETION_STATUS_ABORT, end)) ends.push_back(std::move(end));
@@ -118,6 +122,7 @@ std::deque<Answer> Requester::time_out(uint64_t time_ns) {
 }
 
 bool Requester::is_stuck() const {
+  if (!unnamed_.empty() && is_overdue(unnamed_.front())) return true;
   return std::all_of(tags_.begin(), tags_.end(), [](const auto& tag) { return tag && tag->late; });
 }
 

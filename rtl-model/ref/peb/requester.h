@@ -43,7 +43,7 @@ class Requester {
 
   // Those that waited for too long. Their tags stay taken until what is owed has come.
   std::deque<Answer> time_out(uint64_t time_ns);
-  // No tag will come back.
+  // No tag will come back; or the oldest that has none has waited for as long as a time-out takes.
   bool is_stuck() const;
   bool idle() const;
   uint64_t interval(uint64_t time_ns) const { return time_ns >> timeout_shift_; }
@@ -61,15 +61,16 @@ class Requester {
   struct Piece {
     std::shared_ptr<Whole> whole;
     Request request;
+    unsigned age = 0;  // intervals that have begun since it was asked, or has left
   };
   struct UnderWay {
     Piece piece;
     uint32_t completed = 0;  // bytes
-    uint64_t since = 0;      // interval
     bool late = false;       // nobody waits for it any more
   };
 
   bool is_good(const UnderWay& under_way, const Completion& completion) const;
+  static bool is_overdue(const Piece& piece) { return piece.age >= 2; }
   static bool end_piece(Piece& piece, exrnic_completion_status status, Answer& end);
 
   const uint16_t max_read_;
