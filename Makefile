@@ -167,10 +167,11 @@ fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make f
 	@$(ENV) tools/fuzz.sh $(SECONDS) $(TARGET)
 
 # For run and demo. CAPTURE=1: what passes the Ethernet ports, for Wireshark. TRACE=1: a timeline of
-# every work request. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program
+# every work request. PAGE=1: what was lost, where and why, as a page. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program
 # whose core has them, which is built then, in minutes. All land in build/run/push or build/run/demo.
 # ASSERT=1: the core is checked, by a program of its own, too: what its blocks assert holds, or the run fails.
 RECORDS = $(if $(filter-out 0,$(CAPTURE)),--capture) $(if $(filter-out 0,$(TRACE)),--trace) \
+  $(if $(filter-out 0,$(PAGE)),--page) \
   $(if $(WAVES_WANTED),--sim build/host/sim/exrnic-sim-waves --waves "$(filter-out 1,$(WAVES))") $(CHECKED)
 CHECKED = $(if $(filter-out 0,$(ASSERT)),$(if $(WAVES_WANTED),$(error WAVES and ASSERT are two programs: give one \
   of them))--sim build/host/sim/exrnic-sim-checked)
@@ -180,7 +181,7 @@ WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl
-demo: ## Use | Two processes exchange data through simulated RNICs: no guest, no root (seconds). CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1 CORE=ref
+demo: ## Use | Two processes exchange data through simulated RNICs: no guest, no root (seconds). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1 CORE=ref
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-demo
@@ -250,7 +251,7 @@ FIRMWARE_GDB = $(if $(filter rtl,$(CORE)),--sim-argument=--gdb --sim-argument=0:
 debug-guest: guest ## Use | The same, and GDB at the guests' kernels, with the symbols of our modules: make debug-guest CORE=rtl
 	@$(ENV) exec $(PYTHON) sim/launch --gdb $(FIRMWARE_GDB) $(SHELL_OPTIONS) shell
 
-run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
+run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
 	@$(WAVES_PROGRAM)
 	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
 

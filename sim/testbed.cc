@@ -37,6 +37,18 @@ std::unique_ptr<ScTimeline> make_timeline(const TestbedOptions& options, const T
                                       others);
 }
 
+void watch_losses(Tracer& tracer, Fabric& fabric) {
+  const Topology& topology = fabric.topology();
+  for (const TopologyLink& link : topology.links) {
+    for (const LinkEnd& end : link.ends) {
+      const std::string name = topology.name_of(end);
+      const LossObserver observer = tracer.losses_of(name);
+      fabric.line_towards(name)->observe_losses(observer);
+      if (end.at_switch) fabric.ethernet_switch(end.index).observe_losses(end.port, observer);
+    }
+  }
+}
+
 }  // namespace
 
 // What may be refused is refused before anything is built.
@@ -67,6 +79,7 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   fabric_ = std::make_unique<Fabric>(
       [&](unsigned index) -> Scheduler& { return island(nodes() + index); }, options.profile,
       topology, routes, faults, nodes_, fabric_part ? &*fabric_part : nullptr);
+  if (options.tracer != nullptr) watch_losses(*options.tracer, *fabric_);
 }
 
 // SystemC modules go before the kernel, and under it.

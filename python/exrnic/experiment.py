@@ -16,6 +16,7 @@ from exrnic.results import Result, Rows, counter_rows, program_rows
 
 _STATISTICS = "stats.json"
 _CAPTURE = "capture"
+_LOSSES = "losses.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Experiment:
     seed        of the faults
     arguments   replaced in `program`
     capture     Result.captures has every frame
+    losses      Result.losses has every frame that did not arrive, and why (exrnicctl why)
     sync        guests and simulator have one time (guests only)
     seconds     limit of wall time
     repeat      without effect; another number is another run, which no earlier one is taken for
@@ -54,6 +56,7 @@ class Experiment:
     seed: int = 1
     arguments: dict = dataclasses.field(default_factory=dict)
     capture: bool = False
+    losses: bool = False
     sync: bool = False
     seconds: float = 120
     repeat: int = 0
@@ -134,6 +137,8 @@ class Experiment:
         words = ["--core", self.core, "--seed", str(self.seed), "--stats", _STATISTICS]
         if self.faults:
             words += ["--faults", _faults(self.faults)]
+        if self.losses:
+            words += ["--losses", _LOSSES]
         for end, faults in self.faults_at.items():
             words += ["--faults-at", f"{end}:{_faults(faults)}"]
         return [*words, *self.simulator]
@@ -170,7 +175,8 @@ class Experiment:
         rows = Rows({"node": node, **row} for node in range(self.nodes)
                     for row in program_rows(logs[f"{kind}{node}"]))
         frames = captures.rows_of(folder / _CAPTURE) if self.capture else Rows()
-        return Result(rows, counter_rows(counted), frames, logs, counted["simulated_ns"])
+        losses = Rows(program_rows((folder / _LOSSES).read_text())) if self.losses else Rows()
+        return Result(rows, counter_rows(counted), frames, losses, logs, counted["simulated_ns"])
 
 
 def _faults(faults):

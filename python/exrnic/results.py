@@ -74,12 +74,14 @@ def _cell(value):
 class Result:
     """Of one run. `rows`: what the programs said, each with its "node". `counters`: a row for each node and
     each port of a switch, "where" it is, with all that the simulator counted there over the whole run. `captures`:
-    a row for each frame at each port, in the order of its file, of a run with capture=True. `logs`: text by name:
+    a row for each frame at each port, in the order of its file, of a run with capture=True. `losses`:
+    a row for each frame that did not arrive, of a run with losses=True. `logs`: text by name:
     "sim", and "process0" or "guest0" and so on. `simulated_ns`: when the run ended. `cached`: it was not run again."""
 
     rows: Rows
     counters: Rows
     captures: Rows
+    losses: Rows
     logs: dict
     simulated_ns: int
     cached: bool = False
@@ -98,7 +100,7 @@ class Result:
     @staticmethod
     def of_json(text):
         values = json.loads(text)
-        for name in ("rows", "counters", "captures"):
+        for name in ("rows", "counters", "captures", "losses"):
             values[name] = Rows(values[name])
         return Result(**values, cached=True)
 

@@ -41,6 +41,21 @@ class Experiments(unittest.TestCase):
         self.assertLessEqual(max(result.captures.column("time_ns")), result.simulated_ns)
         self.assertIn("exrnic-sim: ready", result.logs["sim"])
 
+    def test_each_frame_that_is_lost_is_told_with_its_work_request_by_both_cores(self):
+        for core in ("ref", "rtl"):
+            experiment = exrnic.Experiment("exrnic-push --node {node} --oob {oob} --sizes 16384 --ops 8", core=core,
+                                           faults={"drop": 0.02, "corrupt": 0.02}, seed=3, losses=True)
+            result = experiment.run()
+            told = {cause: len(result.losses.where(cause=f"line: {cause} by a fault")) for cause in ("dropped", "corrupted")}
+            for cause, count in told.items():
+                self.assertGreater(count, 0)
+                self.assertEqual(count, sum(row[f"line_towards.{cause}"] for row in result.counters), cause)
+            segments = [loss for loss in result.losses if "seq" in loss and loss["cause"].startswith("line")]
+            self.assertTrue(segments)
+            for loss in segments:
+                self.assertEqual(loss["work"]["node"], loss["from"], loss)
+                self.assertEqual(loss["work"]["opcode"], loss["opcode"])
+
     def test_a_changed_profile_and_faults_have_their_effect(self):
         experiment = self.experiment(_PINGPONG, arguments={"size": 8})
         slow = experiment.changed("change.ethernet.latency_ns", 50_000).changed("faults.duplicate", 1).run()

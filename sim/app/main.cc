@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -126,8 +127,8 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
   if (ranks == nullptr) return nullptr;
   if (!options.workload)
     throw ExitRequest(kUsageError, "several ranks need --workload: nodes with hosts are in one");
-  if (!options.trace_path.empty())
-    throw ExitRequest(kUsageError, "--trace: of one rank only; leave it out");
+  if (!options.trace_path.empty() || !options.losses_path.empty())
+    throw ExitRequest(kUsageError, "--trace, --losses: of one process only; leave them out");
   if (!options.topology)
     throw ExitRequest(kUsageError, "several ranks need --topology, with a node for each or more");
   if (options.topology->nodes < ranks->size())
@@ -229,10 +230,12 @@ std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& 
   }
 }
 
+// `flush`: what is done whenever nothing is in flight.
 template <typename Loop>
-void run_loop(Loop loop, const std::vector<SideSocket*>& side_sockets, Captures* captures) {
+void run_loop(Loop loop, const std::vector<SideSocket*>& side_sockets,
+              const std::function<void()>& flush) {
   for (SideSocket* socket : side_sockets) loop.serve(*socket);
-  if (captures != nullptr) loop.at_rest([captures] { captures->flush(); });
+  loop.at_rest(flush);
   std::puts("exrnic-sim: ready");
   std::fflush(stdout);
   loop.run();
@@ -240,12 +243,12 @@ void run_loop(Loop loop, const std::vector<SideSocket*>& side_sockets, Captures*
 
 void serve(const Options& options, Testbed& testbed, ServiceLoop::Servers& servers,
            GuestClocks* clocks, const StopSignal& stop,
-           const std::vector<SideSocket*>& side_sockets, Captures* captures) {
+           const std::vector<SideSocket*>& side_sockets, const std::function<void()>& flush) {
   if (clocks == nullptr) {
-    return run_loop(ServiceLoop(testbed, servers, stop), side_sockets, captures);
+    return run_loop(ServiceLoop(testbed, servers, stop), side_sockets, flush);
   }
   run_loop(SynchronisedLoop(testbed, servers, stop, *clocks, options.profile.pcie.latency_ns),
-           side_sockets, captures);
+           side_sockets, flush);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -378,8 +381,11 @@ void run(Options options, Ranks* ranks) {
       ranks == nullptr ? !options.stats_path.empty() : ranks->any(!options.stats_path.empty());
   Report stats("--stats", options.stats_path);
   Report results("--results", options.results_path);
-  const auto tracer =
-      options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
+  const auto losses =
+      options.losses_path.empty() ? nullptr : std::make_unique<LossLog>(options.losses_path, log);
+  const auto tracer = options.trace_path.empty() && !losses
+                          ? nullptr
+                          : std::make_unique<Tracer>(options.trace_path, log, losses.get());
   Testbed testbed = build(options, tracer.get(), part.get());
   if (ranks != nullptr) ranks->connect(part->border);
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
@@ -398,13 +404,17 @@ void run(Options options, Ranks* ranks) {
   std::vector<SideSocket*> side_sockets;
   if (control) side_sockets.push_back(control.get());
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
+  const auto flush = [&] {
+    if (captures) captures->flush();
+    if (losses) losses->flush();
+  };
   uint64_t unfinished = 0;
   if (options.workload) {
     unfinished = run_workload(options, testbed, stop, std::move(results), ranks);
   } else {
-    serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
+    serve(options, testbed, servers, clocks.get(), stop, side_sockets, flush);
   }
-  if (captures) captures->flush();
+  flush();
   const double wall_s = seconds_since(start);
   if (wants_stats) {
     const Json all = statistics_of(statistics(options, testbed, servers, wall_s), ranks);

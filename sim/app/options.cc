@@ -53,6 +53,7 @@ struct Arguments {
   std::vector<std::string> retired;
   std::string symbols;
   std::string trace;
+  std::string losses;
   std::string waves;
 };
 
@@ -106,7 +107,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--threads", arguments.threads,
                  "Simulate nodes in N threads: the same results, sooner. auto: as many\n"
                  "as processors are left when each node's host has one; one alone for\n"
-                 "--core lockstep, --time sync, --trace and --gdb")
+                 "--core lockstep, --time sync, --trace, --losses and --gdb")
       ->type_name("N|auto")
       ->capture_default_str();
   app.add_option("--workload", arguments.workload,
@@ -150,6 +151,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--trace", arguments.trace,
                  "Write what happens to each work request to FILE, for Perfetto or\n"
                  "chrome://tracing: JSON, in simulated time, about 30 KB for one")
+      ->type_name("FILE");
+  app.add_option("--losses", arguments.losses,
+                 "Write each frame that does not arrive, or is refused, to FILE: when,\n"
+                 "where, why, and its work request; a line of JSON for one. For exrnicctl why")
       ->type_name("FILE");
   app.add_option("--waves", arguments.waves,
                  "Write the signals of one node's RTL to FILE, as FST, with FILE.gtkw for\n"
@@ -336,6 +341,7 @@ void require_own_paths(const Arguments& arguments, const Options& options) {
   paths.add("--results", options.results_path);
   paths.add("--stats", options.stats_path);
   paths.add("--trace", options.trace_path);
+  paths.add("--losses", options.losses_path);
   for (const auto& item : options.retire_paths) paths.add("--retired", item.second);
   if (options.waves) paths.add("--waves", options.waves->path);
 }
@@ -361,6 +367,7 @@ std::string reason_for_one_thread(const Options& options) {
   if (options.core == kLockstepCore) return "the cores in lockstep are one object";
   if (!options.clock_path.empty()) return "in synchronised time guests and simulation take turns";
   if (!options.trace_path.empty()) return "a trace is written in the order of time";
+  if (!options.losses_path.empty()) return "losses are written in the order of time";
   if (!options.gdb_paths.empty()) return "a debugger looks at single cycles";
   return {};
 }
@@ -463,6 +470,7 @@ Options understand(const Arguments& arguments) {
   }
   options.symbols_path = arguments.symbols;
   options.trace_path = arguments.trace;
+  options.losses_path = arguments.losses;
   options.threads = threads_of(arguments.threads, options);
   if (!arguments.waves.empty())
     options.waves = reading("--waves", [&] { return waves_of(arguments, options); });

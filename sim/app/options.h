@@ -35,6 +35,7 @@ struct Options {
   std::map<unsigned, std::string> retire_paths;  // by node: a file for its processor's instructions
   std::string symbols_path;                      // names of their places; empty: none
   std::string trace_path;                        // empty: no trace
+  std::string losses_path;                       // empty: nobody is told of frames that are lost
   std::string workload_path;                     // empty: the nodes have hosts
   std::optional<workload::Workload> workload;    // what is in it
   std::string results_path;                      // of the workload; empty: no file

@@ -131,8 +131,13 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
                {"simulated_ns", testbed.now_ns()},
                {"actions", testbed.actions()},
                {"wall_s", wall_s},
+               {"links", Json::array()},
                {"nodes", Json::array()},
                {"switches", Json::object()}};
+  for (const TopologyLink& link : fabric.topology().links) {
+    json["links"].push_back(
+        {fabric.topology().name_of(link.ends[0]), fabric.topology().name_of(link.ends[1])});
+  }
   for (unsigned id = 0; id < testbed.nodes(); ++id) {
     if (!testbed.has(id)) continue;
     json["nodes"].push_back(to_json(testbed, id));

@@ -28,6 +28,7 @@
 #include "sim/ethernet/line_ends.h"
 #include "sim/ethernet/line_receiver.h"
 #include "sim/ethernet/line_sender.h"
+#include "sim/ethernet/loss.h"
 
 namespace exrnic {
 
@@ -86,6 +87,9 @@ class EthernetLink {
 
   // What would arrive from these stations (48-bit MAC addresses) is lost.
   void block_senders(std::set<uint64_t> stations) { receiver_->block_senders(std::move(stations)); }
+
+  // Sees each frame that does not get to the far end, or not whole.
+  void observe_losses(const LossObserver& observer) { receiver_->observe_losses(observer); }
 
   // ---- Of what is here
 

@@ -252,6 +252,31 @@ TEST_CASE("frames of a blocked sender are lost, others arrive") {
   CHECK(bench.link.counters().lost_partitioned == 1);
 }
 
+TEST_CASE("who observes losses sees each frame that does not arrive whole, as it was, and why") {
+  FaultConfig faults = at_frame(1, Fault::kDrop);
+  faults.script[2] = Fault::kCorrupt;
+  faults.script[3] = Fault::kDuplicate;
+  Bench bench(faults);
+  std::vector<std::pair<Loss, int>> lost;
+  std::vector<uint64_t> times_ns;
+  bench.link.observe_losses([&](Loss loss, SimTime now, const Bytes& wire) {
+    CHECK(wire == Bytes(64, wire[0]));
+    lost.push_back({loss, wire[0]});
+    times_ns.push_back(now / kPsPerNs);
+  });
+  bench.send(5);
+  CHECK(lost == std::vector<std::pair<Loss, int>>{{Loss::kDropped, 1}, {Loss::kCorrupted, 2}});
+  CHECK(times_ns == std::vector<uint64_t>{84 + 572, 2 * 84 + 572});
+  bench.link.set_up(false);
+  bench.send(1);
+  bench.link.set_up(true);
+  bench.link.block_senders({0x010101010101});
+  bench.send(2);
+  REQUIRE(lost.size() == 4);
+  CHECK(lost[2] == std::pair(Loss::kDown, 0));
+  CHECK(lost[3] == std::pair(Loss::kPartitioned, 1));
+}
+
 TEST_CASE("an observer sees a frame when its first bit enters and when its last bit arrives") {
   Bench bench(at_frame(1, Fault::kDrop));
   std::vector<uint64_t> entered, left;

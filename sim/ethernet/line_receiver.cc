@@ -45,7 +45,7 @@ void LineReceiver::arrive(Buffered&& frame) {
       return deliver(std::move(frame));
     case Fault::kDrop:
       ++counters_.dropped;
-      return;
+      return lose(Loss::kDropped, frame.wire);
     case Fault::kDuplicate:
       ++counters_.duplicated;
       deliver(Buffered(frame));
@@ -55,6 +55,7 @@ void LineReceiver::arrive(Buffered&& frame) {
       return hold(std::move(frame));
     case Fault::kCorrupt:
       ++counters_.corrupted;
+      lose(Loss::kCorrupted, frame.wire);
       faults_.corrupt(frame.wire);
       return deliver(std::move(frame));
     case Fault::kDelay:
@@ -73,11 +74,11 @@ bool LineReceiver::is_blocked(const Bytes& wire) const {
 void LineReceiver::hand_over(Buffered&& frame) {
   if (!up_) {
     ++counters_.lost_down;
-    return;
+    return lose(Loss::kDown, frame.wire);
   }
   if (is_blocked(frame.wire)) {
     ++counters_.lost_partitioned;
-    return;
+    return lose(Loss::kPartitioned, frame.wire);
   }
   if (observer_) observer_(LinePoint::kLeaves, scheduler_.now(), frame.wire);
   to_.receive_buffered(std::move(frame.wire), std::move(frame.room));

@@ -11,6 +11,7 @@
 #include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/faults.h"
 #include "sim/ethernet/line_ends.h"
+#include "sim/ethernet/loss.h"
 
 namespace exrnic {
 
@@ -50,6 +51,7 @@ class LineReceiver final : public FrameArrivals {
   void arrive_at(SimTime time, Bytes&& wire) override;
 
   void observe(LineObserver observer) { observer_ = std::move(observer); }
+  void observe_losses(LossObserver observer) { loss_observer_ = std::move(observer); }
   void set_faults(const FaultConfig& faults, uint64_t seed) {
     faults_ = FaultInjector(faults, seed);
   }
@@ -80,6 +82,9 @@ class LineReceiver final : public FrameArrivals {
   void deliver(Buffered&& frame);
   void hand_over(Buffered&& frame);
   bool is_blocked(const Bytes& wire) const;
+  void lose(Loss loss, const Bytes& wire) const {
+    if (loss_observer_) loss_observer_(loss, scheduler_.now(), wire);
+  }
   void hold(Buffered&& frame);
   void release_overdue(uint64_t id);
   void release_passed();
@@ -94,6 +99,7 @@ class LineReceiver final : public FrameArrivals {
   std::list<Held> held_;
   uint64_t next_held_id_ = 0;
   LineObserver observer_;
+  LossObserver loss_observer_;
   bool up_ = true;
   std::set<uint64_t> blocked_;
 };

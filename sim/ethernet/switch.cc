@@ -58,7 +58,7 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
   Port* const to = route_of(exrnic_eth_dst(wire.data()));
   if (to == nullptr || to == &from) {
     ++from.counters.unknown_station;
-    return;
+    return lose(from, Loss::kNoRoute, wire);
   }
   forward(from, *to, std::move(wire), std::move(room));
 }
@@ -90,7 +90,7 @@ void Switch::enqueue(Port& to, Bytes&& wire, Room room) {
   const uint64_t queued = to.output->queued_bytes() + line_bytes(wire.size());
   if (!config_.flow_control && queued > config_.queue_bytes) {
     ++to.counters.dropped;
-    return;
+    return lose(to, Loss::kQueueFull, wire);
   }
   to.counters.queue_high_water = std::max(to.counters.queue_high_water, queued);
   if (config_.mark_bytes != 0 && queued > config_.mark_bytes && mark_congestion(wire)) {

@@ -53,6 +53,11 @@ class Switch {
   // switches these ports must form a tree.
   void flood_through(unsigned port) { ports_.at(port)->floods = true; }
 
+  // Sees each frame that the port's queue does not take, or that has come by it and goes nowhere.
+  void observe_losses(unsigned port, LossObserver observer) {
+    ports_.at(port)->loss_observer = std::move(observer);
+  }
+
   std::vector<unsigned> ports() const;  // their numbers, sorted
   const SwitchCounters& port_counters(unsigned port) const { return ports_.at(port)->counters; }
   SwitchCounters counters() const;
@@ -69,6 +74,7 @@ class Switch {
     EthernetLink* output = nullptr;
     bool floods = false;
     SwitchCounters counters;
+    LossObserver loss_observer;
   };
 
   // Stations whose addresses differ in the last bytes alone are next to each other: a network has
@@ -82,6 +88,9 @@ class Switch {
   void forward(const Port& from, Port& to, Bytes&& wire, Room room);
   SimTime delay(const Port& from, const Port& to, uint64_t wire_bytes) const;
   void enqueue(Port& to, Bytes&& wire, Room room);
+  void lose(const Port& at, Loss loss, const Bytes& wire) const {
+    if (at.loss_observer) at.loss_observer(loss, scheduler_.now(), wire);
+  }
 
   Scheduler& scheduler_;
   Config config_;

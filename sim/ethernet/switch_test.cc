@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <tuple>
 #include <vector>
 
 #include "exrnic_hw.h"
@@ -132,6 +133,22 @@ TEST_CASE("a full output queue drops its newest frame, and other queues are not 
   CHECK(bench.ethernet_switch.port_counters(1).queue_high_water == 2 * 84);
   CHECK(bench.ethernet_switch.port_counters(2).dropped == 0);
   CHECK(bench.ethernet_switch.counters().sent == 3);
+}
+
+TEST_CASE(
+    "who observes losses of a port sees what its queue does not take, and what goes nowhere") {
+  Bench bench;
+  std::vector<std::tuple<unsigned, Loss, uint64_t>> lost;
+  for (unsigned port = 0; port < kPorts; ++port) {
+    bench.ethernet_switch.observe_losses(port, [&, port](Loss loss, SimTime, const Bytes& wire) {
+      lost.push_back({port, loss, wire[59]});
+    });
+  }
+  for (uint8_t i = 0; i < 3; ++i) bench.inputs[0]->receive_wire(frame_to(station(1), 60, i));
+  bench.inputs[0]->receive_wire(frame_to(station(0), 60, 7));
+  bench.run();
+  CHECK(lost == std::vector<std::tuple<unsigned, Loss, uint64_t>>{{0, Loss::kNoRoute, 7},
+                                                                  {1, Loss::kQueueFull, 2}});
 }
 
 TEST_CASE("a queue has room again when its first frame has left") {

@@ -461,7 +461,7 @@ class CommandLine(LaunchCase):
             self.assertIn("run is no folder of a launch", refused.stderr)
 
     def test_a_viewer_that_is_missing_is_told_with_its_package(self):
-        options = argparse.Namespace(capture=False, trace=False, waves="")
+        options = argparse.Namespace(capture=False, trace=False, page=False, waves="")
         self.directory.mkdir()
         (self.directory / "waves.fst.gtkw").touch()
         with unittest.mock.patch("shutil.which", return_value=None):

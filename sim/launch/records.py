@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a launch is to write besides its logs: captures, a trace, waves. As options of the launchers,
+"""What a launch is to write besides its logs: captures, a trace, waves, a page. As options of the launchers,
 as arguments of exrnic-sim, and as lines that say what to do with the files."""
 
 import re
 import shutil
 
+import page
+
 LOG = "sim.log"  # of exrnic-sim, in each folder of a launch
-_TROUBLE = re.compile(r"exrnic-sim: ((?:capture|trace|waves) .*)")
+_TROUBLE = re.compile(r"exrnic-sim: ((?:capture|losses|trace|waves) .*)")
 _CAPTURE = "capture"
-_TRACE = "trace.json"
 _WAVES = "waves.fst"
 
 
@@ -16,7 +17,10 @@ def add_options(parser):
     parser.add_argument("--capture", action="store_true",
                         help=f"what passes each Ethernet port, to DIRECTORY/{_CAPTURE}/PORT.pcap")
     parser.add_argument("--trace", action="store_true",
-                        help=f"the life of each work request, to DIRECTORY/{_TRACE}")
+                        help=f"the life of each work request, to DIRECTORY/{page.TRACE}")
+    parser.add_argument("--page", action="store_true",
+                        help=f"to DIRECTORY/{page.PAGE}: network, counters, each frame that was lost, and why; with "
+                        "--trace the slowest work requests")
     parser.add_argument("--waves", metavar="WINDOW", nargs="?", const="",
                         help=f"the signals of one core, to DIRECTORY/{_WAVES}: node=N,from=NS,to=NS or "
                         "length=NS (default: node 0, 100 us from its first doorbell); needs --sim "
@@ -27,7 +31,9 @@ def sim_arguments(options):
     """The files are named relative to the folder of the launch, in which exrnic-sim runs."""
     arguments = ("--capture", _CAPTURE) if options.capture else ()
     if options.trace:
-        arguments += ("--trace", _TRACE)
+        arguments += ("--trace", page.TRACE)
+    if options.page:
+        arguments += ("--losses", page.LOSSES, "--stats", page.STATISTICS)
     if options.waves is not None:
         arguments += ("--waves", ",".join(filter(None, (_WAVES, options.waves))))
     return arguments
@@ -39,12 +45,14 @@ def describe(options, directory):
     if options.capture:
         lines.append(_told(directory / _CAPTURE, "captures; tools/wireshark/view.sh shows one"))
     if options.trace:
-        lines.append(_told(directory / _TRACE, "open it in Perfetto or chrome://tracing"))
+        lines.append(_told(directory / page.TRACE, "open it in Perfetto or chrome://tracing"))
     if options.waves is not None:
         missing = "" if shutil.which("gtkwave") else \
             " (gtkwave is not installed; on Debian: apt-get install gtkwave)"
         save = directory / f"{_WAVES}.gtkw"  # there if the waves are whole
         lines.append(_told(save, f"gtkwave {save}{missing}"))
+    if options.page:
+        lines.append(_told(page.write(directory), "open it in a browser; exrnicctl why says the same"))
     log = directory / LOG
     if lines and log.is_file():
         lines += _TROUBLE.findall(log.read_text(errors="replace"))

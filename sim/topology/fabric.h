@@ -83,6 +83,7 @@ class Fabric {
   // In the order of the topology; of other ranks' there is no more than the place.
   bool has_switch(size_t index) const { return switches_.at(index) != nullptr; }
   size_t switches() const { return switches_.size(); }
+  Switch& ethernet_switch(size_t index) { return *switches_.at(index); }
   const Switch& ethernet_switch(size_t index) const { return *switches_.at(index); }
 
  private:

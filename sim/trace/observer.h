@@ -23,6 +23,19 @@ class Observer {
                       size_t length) = 0;
   virtual void interrupt(unsigned node, unsigned vector) = 0;
   virtual void reset(unsigned node) = 0;
+
+  // ---- Of what does not arrive; asked once for each core.
+  virtual bool watches_losses() const { return false; }
+  // The core of `node` drops a frame at its check, and counts it so.
+  virtual void dropped(unsigned /*node*/, const Frame& /*frame*/, unsigned /*counter*/) {}
+  // It does not serve the segment, and counts it so.
+  virtual void unserved(unsigned /*node*/, const exrnic_trace_args& /*segment*/,
+                        unsigned /*counter*/) {}
+  // It refuses a segment of `peer`, of which the low bits of the number are known: by a terminate
+  // code, or as there is no receive for it yet.
+  virtual void refused(unsigned /*node*/, unsigned /*peer*/, uint16_t /*seq*/, unsigned /*code*/,
+                       bool /*comes_again*/) {}
+
   virtual uint64_t now() const = 0;  // ps
 };
 

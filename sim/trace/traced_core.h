@@ -4,19 +4,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "rtl-model/systemc/core.h"
 #include "sim/trace/observer.h"
+#include "sim/trace/reception_watch.h"
 
 namespace exrnic::trace {
 
 class TracedCore final : public Core, private CoreSink {
  public:
   TracedCore(Observer& observer, const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
-      : observer_(observer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {}
+      : observer_(observer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {
+    if (observer.watches_losses()) watch_.emplace(observer, node_);
+  }
 
-  void reset() override { core_->reset(); }
+  void reset() override {
+    core_->reset();
+    if (watch_) watch_->reset();
+  }
   void mmio_write(const MmioAccess& access) override { core_->mmio_write(access); }
   void mmio_read(const MmioAccess& access) override { core_->mmio_read(access); }
   void read_completion(ReadCompletion&& completion) override {
@@ -24,9 +31,13 @@ class TracedCore final : public Core, private CoreSink {
   }
   void receive(Frame&& frame) override {
     observer_.frame(node_, frame, false);
+    if (watch_) watch_->arrived(frame);
     core_->receive(std::move(frame));
   }
-  void step(uint64_t time_ns) override { core_->step(time_ns); }
+  void step(uint64_t time_ns) override {
+    core_->step(time_ns);
+    if (watch_) watch_->look(*core_);
+  }
   bool idle() const override { return core_->idle(); }
   uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
   uint32_t spare_cycles() override { return core_->spare_cycles(); }
@@ -47,6 +58,7 @@ class TracedCore final : public Core, private CoreSink {
   bool can_transmit() override { return sink_.can_transmit(); }
   void transmit(Frame&& frame) override {
     observer_.frame(node_, frame, true);
+    if (watch_) watch_->transmitted(frame);
     sink_.transmit(std::move(frame));
   }
   uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
@@ -54,12 +66,19 @@ class TracedCore final : public Core, private CoreSink {
     return sink_.peek(address, out, length);
   }
   bool tracing() override { return true; }
-  void trace(const TraceEvent& event) override { observer_.core_event(node_, event); }
+  void trace(const TraceEvent& event) override {
+    if (watch_ && event.what == EXRNIC_TRACE_SEGMENT) watch_->taken(*core_, event.args);
+    observer_.core_event(node_, event);
+  }
+  void looped(const Frame& /*frame*/) override {
+    if (watch_) watch_->looped();
+  }
 
   Observer& observer_;
   unsigned node_;
   CoreSink& sink_;
   std::unique_ptr<Core> core_;
+  std::optional<ReceptionWatch> watch_;
 };
 
 }  // namespace exrnic::trace

@@ -28,6 +28,25 @@ constexpr const char* kTracks[] = {"application", "driver",   "host memory", "us
                                    "completer",   "processor"};
 static_assert(std::size(kTracks) == EXRNIC_TRACE_TRACK_PROCESSOR + 1);
 
+constexpr const char* kCounters[] = EXRNIC_COUNTER_NAMES;
+
+constexpr const char* kCauses[] = {
+    "line: dropped by a fault", "line: corrupted by a fault", "line: down",
+    "line: partition",          "switch: queue full",         "switch: no route"};
+static_assert(std::size(kCauses) == static_cast<size_t>(Loss::kNoRoute) + 1);
+
+const char* name_of_code(unsigned code) {
+  switch (code) {
+#define EXRNIC_CASE(name, doc)  \
+  case EXRNIC_TERM_CODE_##name: \
+    return doc;
+    EXRNIC_TERM_CODE_EACH(EXRNIC_CASE)
+#undef EXRNIC_CASE
+    default:
+      return "unknown";
+  }
+}
+
 std::string about(const exrnic_trace_args& args) {
   return fmt::format(R"("qpn":{},"index":{},"node":{},"flags":{})", args.qpn, args.index, args.node,
                      args.flags);
@@ -53,7 +72,8 @@ struct Tracer::Block {
   uint64_t there = 0;  // one bit a byte
 };
 
-Tracer::Tracer(const std::string& path, trace::TraceFile::Log log) : file_(path, std::move(log)) {}
+Tracer::Tracer(const std::string& path, trace::TraceFile::Log log, LossLog* losses)
+    : file_(path, std::move(log)), losses_(losses) {}
 
 // A processor that still runs does so until the end.
 Tracer::~Tracer() {
@@ -124,6 +144,52 @@ void Tracer::frame(unsigned node, const Frame& frame, bool out) {
   if (out) return works_.frame_out(*view, at(node, what));
   const auto left = works_.frame_in(*view, at(node, what));
   if (left) file_.span("wire", ++frames_, *left, now(), "frame", args);
+}
+
+// ---- What does not arrive
+
+void Tracer::lost(uint64_t now_ps, const std::string& at, const std::string& cause,
+                  const Frame& frame) {
+  const auto view = trace::view_of(frame);
+  std::optional<WorkName> work;
+  if (view && view->sequenced) {
+    const auto sender = works_.sender_of(view->from, view->to, static_cast<uint16_t>(view->seq));
+    if (sender && sender->view.seq == view->seq && sender->view.session == view->session &&
+        sender->view.src_qpn == view->src_qpn)
+      work = sender->work;
+  }
+  losses_->add(now_ps, at, cause, view, work);
+}
+
+void Tracer::lost(unsigned node, const std::optional<trace::WorkTracker::Sender>& sender,
+                  const std::string& cause) {
+  losses_->add(now(), fmt::format("node{}", node), cause,
+               sender ? std::optional(sender->view) : std::nullopt,
+               sender ? sender->work : std::nullopt);
+}
+
+LossObserver Tracer::losses_of(const std::string& at) {
+  if (losses_ == nullptr) return {};
+  return [this, at](Loss loss, SimTime now_ps, const Bytes& wire) {
+    lost(now_ps, at, kCauses[static_cast<size_t>(loss)], Frame{wire});
+  };
+}
+
+void Tracer::dropped(unsigned node, const Frame& frame, unsigned counter) {
+  lost(now(), fmt::format("node{}", node), fmt::format("receiver: {}", kCounters[counter]), frame);
+}
+
+// In the unreliable class each queue pair counts for itself: then it may be another one's.
+void Tracer::unserved(unsigned node, const exrnic_trace_args& segment, unsigned counter) {
+  auto sender = works_.sender_of(segment.node, node, segment.index);
+  if (sender && sender->view.dst_qpn != segment.qpn) sender.reset();
+  lost(node, sender, fmt::format("receiver: {}", kCounters[counter]));
+}
+
+void Tracer::refused(unsigned node, unsigned peer, uint16_t seq, unsigned code, bool comes_again) {
+  lost(node, works_.sender_of(peer, node, seq),
+       comes_again ? "no receive: comes again after a pause"
+                   : fmt::format("refused: 0x{:04x}, {}", code, name_of_code(code)));
 }
 
 // ---- The host

@@ -17,7 +17,9 @@
 
 #include "rtl-model/systemc/rnic_module.h"
 #include "rtl-model/systemc/scheduler.h"
+#include "sim/ethernet/loss.h"
 #include "sim/pcie/host_port.h"
+#include "sim/trace/loss_log.h"
 #include "sim/trace/observer.h"
 #include "sim/trace/trace_file.h"
 #include "sim/trace/work_tracker.h"
@@ -26,8 +28,9 @@ namespace exrnic {
 
 class Tracer final : public trace::Observer {
  public:
-  // See TraceFile about `path` and `log`. The tracer must outlive the testbed.
-  Tracer(const std::string& path, trace::TraceFile::Log log);
+  // See TraceFile about `path` and `log`; `losses`: nullptr, or where to tell of frames that do not
+  // arrive. The tracer must outlive the testbed, and `losses` the tracer.
+  Tracer(const std::string& path, trace::TraceFile::Log log, LossLog* losses = nullptr);
   ~Tracer() override;
 
   // ---- For Testbed and Node: each makes its parts through these.
@@ -35,6 +38,9 @@ class Tracer final : public trace::Observer {
   CoreFactory wrap(const CoreFactory& make_core);
   DevicePort& device(unsigned node, DevicePort& device);
   HostPort* host(unsigned node, HostPort* host);
+  // Tells of what a line, or a port of a switch, loses; empty: nobody wants to know. `at`: its
+  // name.
+  LossObserver losses_of(const std::string& at);
 
   // ---- trace::Observer
   void core_event(unsigned node, const TraceEvent& event) override;
@@ -47,6 +53,11 @@ class Tracer final : public trace::Observer {
               size_t length) override;
   void interrupt(unsigned node, unsigned vector) override;
   void reset(unsigned node) override { works_.pull_by_firmware(node, false); }
+  bool watches_losses() const override { return losses_ != nullptr; }
+  void dropped(unsigned node, const Frame& frame, unsigned counter) override;
+  void unserved(unsigned node, const exrnic_trace_args& segment, unsigned counter) override;
+  void refused(unsigned node, unsigned peer, uint16_t seq, unsigned code,
+               bool comes_again) override;
   uint64_t now() const override { return scheduler_ == nullptr ? 0 : scheduler_->now(); }
 
   uint64_t works() const { return works_.drawn(); }  // work requests drawn so far
@@ -64,8 +75,12 @@ class Tracer final : public trace::Observer {
   void slice(unsigned node, exrnic_trace what, const std::string& args);
   void pio_store(unsigned node, uint64_t offset, unsigned size, uint64_t value);
   void processor(unsigned node, bool runs);
+  void lost(uint64_t now_ps, const std::string& at, const std::string& cause, const Frame& frame);
+  void lost(unsigned node, const std::optional<trace::WorkTracker::Sender>& sender,
+            const std::string& cause);
 
   trace::TraceFile file_;
+  LossLog* losses_;
   trace::WorkTracker works_{file_};
   const Scheduler* scheduler_ = nullptr;
   uint64_t period_ps_ = 0;

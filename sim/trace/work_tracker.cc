@@ -109,20 +109,27 @@ void WorkTracker::submitted(Queue& queue, const TraceEvent& event, const Point& 
 // ---- Frames
 
 // Frames of a queue pair leave for the first time in the order in which they were submitted.
-WorkTracker::WorkPtr WorkTracker::work_of(const FrameView& frame) {
+WorkTracker::Owner WorkTracker::owner_of(const FrameView& frame) {
   Queue& queue = nodes_[frame.from].queues[frame.src_qpn];
-  if (frame.terminates()) return nullptr;
+  if (frame.terminates()) return {};
   if (frame.answers()) {
-    if (queue.reads.empty()) return nullptr;
-    return frame.last ? pop(queue.reads) : queue.reads.front();
+    if (queue.reads.empty()) return {};
+    return {frame.last ? pop(queue.reads) : queue.reads.front(), true};
   }
-  if (queue.submitted.empty()) return nullptr;
+  if (queue.submitted.empty()) return {};
   const Submitted next = queue.submitted.front();
   queue.submitted.pop_front();
   if (!next.work->framed) next.work->name = opcode_name(frame.opcode);
   const bool follow = !next.work->framed || next.last;
   next.work->framed = true;
-  return follow ? next.work : nullptr;
+  return {next.work, follow};
+}
+
+std::optional<WorkTracker::Sender> WorkTracker::sender_of(uint32_t from, uint32_t to,
+                                                          uint16_t seq) const {
+  const auto found = sent_.find({from, to, seq});
+  if (found == sent_.end()) return std::nullopt;
+  return Sender{found->second.view, found->second.owner};
 }
 
 void WorkTracker::frame_out(const FrameView& frame, const Point& at) {
@@ -134,7 +141,12 @@ void WorkTracker::frame_out(const FrameView& frame, const Point& at) {
                      entry.view.session == frame.session;
   if (!again) {
     entry.view = frame;
-    entry.work = work_of(frame);
+    const Owner owner = owner_of(frame);
+    entry.work = owner.followed ? owner.work : nullptr;
+    entry.owner.reset();
+    if (owner.work)
+      entry.owner =
+          WorkName{owner.work->node, owner.work->qpn, owner.work->index, owner.work->name};
     step(entry.work, at);
   }
   entry.out = at;

@@ -21,6 +21,7 @@
 
 #include "rtl-model/systemc/core.h"
 #include "sim/trace/frame_view.h"
+#include "sim/trace/loss_log.h"
 #include "sim/trace/trace_file.h"
 
 namespace exrnic::trace {
@@ -38,6 +39,12 @@ class WorkTracker {
   // Returns when the same frame left the last time, if it is known.
   void frame_out(const FrameView& frame, const Point& at);
   std::optional<Point> frame_in(const FrameView& frame, const Point& at);
+  // What was sent last under that number (its low bits), and the work request that it belongs to.
+  struct Sender {
+    FrameView view;
+    std::optional<WorkName> work;
+  };
+  std::optional<Sender> sender_of(uint32_t from, uint32_t to, uint16_t seq) const;
   // Whether what is written to host memory is the next CQE that the core of `node` has made; and
   // that it is there.
   bool is_cqe(unsigned node, const uint8_t* data, size_t length);
@@ -82,6 +89,12 @@ class WorkTracker {
     FrameView view;
     Point out;
     WorkPtr work;  // unless none is to be followed
+    std::optional<WorkName> owner;
+  };
+  // Whose frame it is, and whether it is to be followed.
+  struct Owner {
+    WorkPtr work;
+    bool followed = false;
   };
   struct Pending {
     uint32_t qpn = 0;
@@ -106,7 +119,7 @@ class WorkTracker {
   void message_end(Queue& queue, const exrnic_trace_args& args, const Point& at);
   void completion(Node& node, Queue& queue, const exrnic_trace_args& args, const Point& at);
   WorkPtr begin(Queue& queue, const exrnic_trace_args& args, const Point& at);
-  WorkPtr work_of(const FrameView& frame);
+  Owner owner_of(const FrameView& frame);
   void draw(const WorkPtr& work, const Point& end);
   static WorkPtr find(const Queue& queue, uint16_t index);
   static void step(const WorkPtr& work, const Point& at);

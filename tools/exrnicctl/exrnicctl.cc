@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "losses.h"
 #include "simulator.h"
 #include "sysfs.h"
 #include "tables.h"
@@ -42,6 +43,7 @@ struct Arguments {
   std::optional<uint64_t> seed;
   std::vector<std::string> groups;
   bool heal = false;
+  std::string losses;  // a file; empty: the newest
 };
 
 void print(const std::string& text) {
@@ -177,6 +179,26 @@ void partition(const Arguments& arguments) {
   print(answer.at("done").get<std::string>() + '\n');
 }
 
+void why(const Arguments& arguments) {
+  constexpr size_t kMost = 20;
+  const std::string path = arguments.losses.empty() ? find_losses() : arguments.losses;
+  const Losses losses = read_losses(path);
+  if (arguments.json) return print(Json(losses).dump() + '\n');
+  print(path + "\n\n" + loss_table(losses, arguments.all ? 0 : kMost));
+}
+
+void describe_why(CLI::App& app, Arguments& arguments) {
+  auto* command = app.add_subcommand(
+      "why",
+      "Print which frames did not arrive, or were refused: where, why, and of which work request");
+  command->add_option(
+      "losses", arguments.losses,
+      "What exrnic-sim --losses has written (default: the newest below ./build/run)");
+  command->add_flag("--all", arguments.all, "Each of them, not the last 20");
+  command->add_flag("--json", arguments.json, "As one line of JSON");
+  command->callback([&] { why(arguments); });
+}
+
 void describe_counters(CLI::App& app, Arguments& arguments) {
   auto* stat_command = app.add_subcommand("stat", "Print the counters of all nodes");
   auto* top_command = app.add_subcommand("top", "Print them again and again, with what is new");
@@ -232,6 +254,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   status_command->callback([&] { status(arguments); });
   describe_counters(app, arguments);
   describe_link(app, arguments);
+  describe_why(app, arguments);
   auto* command = app.add_subcommand("partition", "Let groups of nodes hear only themselves");
   command->add_option("groups", arguments.groups, "Such as 0,1 2,3; the others are one more");
   command->add_flag("--heal", arguments.heal, "Everybody hears everybody");
