@@ -44,8 +44,7 @@ def digest(experiment, where):
         files += where.guest_files
         files += [pathlib.Path(os.environ[name]) for name in ("QEMU", "KERNEL") if os.environ.get(name)]
     words = [*_words(experiment.command()), *experiment.launcher, *experiment.simulator]
-    if isinstance(experiment.topology, str):
-        words.append(experiment.topology)
+    words += [name for name in (experiment.topology, experiment.workload) if isinstance(name, str)]
     for word in words:
         # FILE:PATH of --put, --option=FILE
         for part in filter(None, (word, word.partition(":")[0], word.partition("=")[2])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One run: simulator, network, and a program at each node."""
+"""One run: simulator, network, and a program at each node, or a workload without hosts."""
 
 import contextlib
 import dataclasses
@@ -10,21 +10,22 @@ import subprocess
 import sys
 import tempfile
 
-from exrnic import cache, captures, installation
+from exrnic import cache, captures, installation, workloads
 from exrnic.errors import ExrnicError
 from exrnic.results import Result, Rows, counter_rows, program_rows
 
-_STATISTICS = "stats.json"
 _CAPTURE = "capture"
 _LOSSES = "losses.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A program at each node of a network of simulated RNICs, and what is measured of it.
+    """A program at each node of a network of simulated RNICs, or a workload among them, and what is measured of it.
 
     program     a command of the shell, run at every node, or a list with one for each node. {node}, {nodes}, {oob} and
                 {addresses} are replaced (sim/launch/placeholders.py), and {NAME} of `arguments`
+    workload    instead: what nodes without hosts send each other, as exrnic-sim's --workload (sim/workload), a file
+                or its content as a dict; Result.rows are its flows. Equal runs have equal results
     nodes       how many there are
     guests      the program runs in guests, else as processes of this machine
     topology    as exrnic-sim's --topology, or the content of such a file as a dict; None: what the profile says
@@ -44,7 +45,8 @@ class Experiment:
     simulator   more options of exrnic-sim
     """
 
-    program: str | list
+    program: str | list = ""
+    workload: str | dict | None = None
     nodes: int = 2
     guests: bool = False
     topology: str | dict | None = None
@@ -109,11 +111,23 @@ class Experiment:
             directory = pathlib.Path(directory).resolve()
             directory.mkdir(parents=True, exist_ok=True)
             folder = directory / "run"
+            if bool(self.program) == (self.workload is not None):
+                raise ExrnicError("give a program, or a workload")
+            if self.workload is not None:
+                return workloads.run(where.sim, self._workload_options(where, directory, folder), folder, self.seconds)
             run = subprocess.run(self._launch(where, directory, folder), stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             if run.returncode != 0:
                 raise ExrnicError(run.stderr.strip() or f"the launcher ended with status {run.returncode}")
             return self._result(folder)
+
+    def _workload_options(self, where, directory, folder):
+        if self.guests or self.sync or self.launcher or self.capture or self.losses:
+            raise ExrnicError("workload: guests, sync, launcher, capture and losses are for programs")
+        topology = self._topology(directory) if self.topology is not None else "star"
+        by_name = os.sep not in topology and not topology.endswith(".json") and ":" not in topology
+        return ["--profile", self._profile(where, directory), "--topology", f"{topology}:{self.nodes}" if by_name else topology,
+                "--workload", workloads.file_of(self.workload, directory), *self._simulator()]
 
     def _launch(self, where, directory, folder):
         line = [sys.executable, str(where.launcher), "--parent", str(os.getpid()), "--directory", str(folder),
@@ -134,7 +148,7 @@ class Experiment:
         return [*line, "run", self.command()]
 
     def _simulator(self):
-        words = ["--core", self.core, "--seed", str(self.seed), "--stats", _STATISTICS]
+        words = ["--core", self.core, "--seed", str(self.seed), "--stats", workloads.STATISTICS]
         if self.faults:
             words += ["--faults", _faults(self.faults)]
         if self.losses:
@@ -169,7 +183,7 @@ class Experiment:
         return str(path)
 
     def _result(self, folder):
-        counted = json.loads((folder / _STATISTICS).read_text())
+        counted = json.loads((folder / workloads.STATISTICS).read_text())
         logs = {path.stem: path.read_text(errors="replace") for path in sorted(folder.glob("*.log"))}
         kind = "guest" if self.guests else "process"
         rows = Rows({"node": node, **row} for node in range(self.nodes)

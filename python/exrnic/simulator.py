@@ -2,7 +2,6 @@
 """A simulator that runs while a test talks to it."""
 
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
@@ -13,13 +12,12 @@ import tempfile
 import time
 
 from exrnic import installation
+from exrnic.children import die_with_parent
 from exrnic.errors import ExrnicError
 from exrnic.results import counter_rows
 
 _READY = "exrnic-sim: ready"
 _START_SECONDS = 20
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_LIBC = ctypes.CDLL(None, use_errno=True)  # loaded before any fork
 
 
 class Simulator:
@@ -47,7 +45,7 @@ class Simulator:
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
                 [self._where.sim, *self._options, "--control", self.directory / "control.sock", *nodes],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=_die_with_parent)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         self._stack.callback(self._end)
         deadline = time.monotonic() + _START_SECONDS
         while _READY not in self.log() and self._process.poll() is None and time.monotonic() < deadline:
@@ -108,7 +106,3 @@ def _kill_group(program):
         os.killpg(program.pid, signal.SIGKILL)
     program.wait()
     program.stdout.close()
-
-
-def _die_with_parent():
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

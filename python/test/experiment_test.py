@@ -22,7 +22,7 @@ class Experiments(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.scratch = pathlib.Path(scratch.name)
 
-    def experiment(self, program, **options):
+    def experiment(self, program="", **options):
         return exrnic.Experiment(program, core="ref", **options)
 
     def refused(self, experiment, because):
@@ -79,6 +79,17 @@ class Experiments(unittest.TestCase):
         self.refused(self.experiment("true", sync=True), "--time sync: of guests")
         with self.assertRaisesRegex(exrnic.ExrnicError, "an experiment has no colour"):
             self.experiment("true").changed("colour", 1)
+
+    def test_a_workload_needs_no_program_and_two_runs_are_equal(self):
+        workload = {"name": "all to one", "traffic": [{"pattern": "incast", "operation": "push", "bytes": 65536, "target": 0}]}
+        experiment = self.experiment(workload=workload, nodes=5)
+        first, second = experiment.run(), experiment.run()
+        self.assertEqual([(row["from"], row["to"], row["bytes"]) for row in first.rows], [(n, 0, 65536) for n in range(1, 5)])
+        self.assertEqual((first.rows, first.counters), (second.rows, second.counters))
+        self.assertGreater(first.counter("switch0.0", "queue_high_water"), 65536)
+        self.refused(self.experiment(workload={"name": "nothing"}), "key 'traffic' is missing")
+        self.refused(self.experiment(workload=workload, capture=True), "capture and losses are for programs")
+        self.refused(self.experiment(), "give a program, or a workload")
 
     def test_what_was_run_is_known_until_an_input_changes(self):
         program = self.scratch / "program"
