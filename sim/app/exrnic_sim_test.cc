@@ -280,6 +280,8 @@ TEST_CASE("a workload that the network cannot carry is one clear line and exit c
   refused({"--workload", incast, "--topology", "star:4", "--node", "vfio-user:" + (dir / "a.sock")},
           "--node: with --workload nodes have no hosts; leave it out");
   refused({"--workload", incast, "--topology", "star:4", "--control", dir / "c.sock"}, "--control");
+  refused({"--workload", incast, "--topology", "star"},
+          "topology star: write star:N; N, from 1 to 4096, counts nodes");
   refused({"--workload", incast, "--topology", "star:4", "--results", incast},
           "--workload names this path, too");
   refused({"--workload", incast, "--topology", "star:4", "--results", dir / "no/flows.csv"},

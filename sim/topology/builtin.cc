@@ -248,7 +248,11 @@ Topology load_topology(const std::string& text, unsigned nodes) {
     throw DataFileError(fmt::format("no topology '{}'; take one of {}or the path of a {} file",
                                     name, names_of_builtins(), kFile));
   }
-  if (colon != std::string::npos || builtin->what != kNodes) {
+  if (colon != std::string::npos || builtin->what != kNodes || nodes == 0) {
+    if (number.empty()) {
+      throw DataFileError(fmt::format("topology {}: write {}:N; N, from {} to {}, counts {}", text,
+                                      name, builtin->least, builtin->most, builtin->what));
+    }
     const std::optional<unsigned> parsed = parse_count(number);
     if (!parsed) {
       throw DataFileError(fmt::format("topology {}: '{}' is no number of {}; write {}:N", text,

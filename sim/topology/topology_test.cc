@@ -141,7 +141,8 @@ TEST_CASE("fat tree, dragonfly and torus have the nodes, switches and links that
 
 TEST_CASE("an unknown topology, or one with a number of nodes that it cannot have, is refused") {
   unknown("mesh", 2, "no topology 'mesh'; take one of back-to-back, star, ring, two-levels, ");
-  unknown("fat-tree", 8, "topology fat-tree: '' is no number of ports of a switch");
+  unknown("fat-tree", 8,
+          "topology fat-tree: write fat-tree:N; N, from 2 to 24, counts ports of a switch");
   unknown("fat-tree:3", 8,
           "topology fat-tree: 3 ports of a switch, an even number; it has 2 to 24");
   unknown("dragonfly:6", 8, "topology dragonfly: 6 nodes of a switch; it has 1 to 5");
@@ -149,7 +150,8 @@ TEST_CASE("an unknown topology, or one with a number of nodes that it cannot hav
        {"torus", "torus:4", "torus:1x4", "torus:4x", "torus:65x64", "torus:2x2x2x2", "torus:x4"})
     unknown(sizes, 8, "write torus:AxB or torus:AxBxC");
   unknown("star:x", 2, "'x' is no number of nodes");
-  unknown("star:", 2, "'' is no number of nodes");
+  unknown("star:", 2, "topology star:: write star:N; N, from 1 to 4096, counts nodes");
+  unknown("star", 0, "topology star: write star:N; N, from 1 to 4096, counts nodes");
   unknown("star:0", 2, "topology star: 0 nodes; it has 1 to 4096");
   unknown("star:4097", 2, "topology star: 4097 nodes; it has 1 to 4096");
   unknown("ring", 1, "topology ring: 1 nodes; it has 2 to 4096");

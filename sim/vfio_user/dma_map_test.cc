@@ -417,6 +417,7 @@ TEST_CASE("the shares of all clients leave half of what the process may have") {
     CHECK(share.mappings * clients <= mappings / 2);
     CHECK((share.open_files == 4 || share.open_files * clients <= files.rlim_cur / 2));
   }
+  CHECK(MemoryBudget::share_of(0).mappings == MemoryBudget::share_of(1).mappings);
   const rlimit less{uint64_t{1} << 45, space.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
   CHECK(MemoryBudget::share_of(256).mapped_bytes == uint64_t{1} << 36);

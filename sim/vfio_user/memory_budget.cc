@@ -29,6 +29,7 @@ uint64_t most_mappings() {
 }  // namespace
 
 MemoryBudget MemoryBudget::share_of(size_t clients) {
+  clients = std::max<size_t>(clients, 1);
   MemoryBudget share;
   const auto part = [clients](uint64_t all) { return all / 2 / clients; };
   share.mapped_bytes = std::min(share.mapped_bytes, part(limit_of(RLIMIT_AS, kAddressSpace)));

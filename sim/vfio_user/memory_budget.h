@@ -13,7 +13,7 @@ struct MemoryBudget {
   size_t mappings = 1024;                     // of files that cannot shrink
   size_t open_files = 256;                    // of others, which are held open instead
 
-  // The share of each of `clients`, 1 or more: these numbers, or less where the process may not
+  // The share of each of `clients` (0: as of 1): these numbers, or less where the process may not
   // have so much. Half of what it may have is left for everything else.
   static MemoryBudget share_of(size_t clients);
 };

@@ -29,6 +29,9 @@ constexpr uint64_t kRingSpan = sizeof(exrnic_cqe) << EXRNIC_CQ_LOG_MAX;
 
 constexpr uint32_t kMostReceives = 1024;  // posted to one queue
 
+// Of simulated time, until an RNIC is ready, or a mailbox command has ended. Each takes far less.
+constexpr uint64_t kPatienceMs = 10;
+
 uint64_t page_list_of(uint64_t address) {
   return kPages + (address >> EXRNIC_PAGE_SHIFT) * EXRNIC_PBL_ENTRY_SIZE;
 }
@@ -152,7 +155,11 @@ uint32_t Host::places_for_pulls(const QueuePair& qp) const {
 
 void Host::await_ready() {
   node_.device().mmio_read(EXRNIC_BAR_REGISTERS, EXRNIC_REG_STATUS, 4, [this](uint64_t status) {
-    if (!(status & EXRNIC_DEVICE_STATUS_READY)) return await_ready();
+    if (!(status & EXRNIC_DEVICE_STATUS_READY)) {
+      if (has_patience()) return await_ready();
+      trouble_ = fmt::format("it is not ready after {} ms of simulated time", kPatienceMs);
+      return;
+    }
     node_.device().mmio_write(EXRNIC_BAR_REGISTERS, EXRNIC_REG_CONTROL, 4,
                               EXRNIC_DEVICE_CONTROL_ENABLE);
     node_.device().mmio_write(EXRNIC_BAR_REGISTERS, EXRNIC_REG_MTU, 4, workload_.mtu);
@@ -160,8 +167,16 @@ void Host::await_ready() {
   });
 }
 
+// Asked when the RNIC has answered that it is not done yet.
+bool Host::has_patience() {
+  const SimTime now = node_.scheduler().now();
+  if (!waits_since_) waits_since_ = now;
+  return now - *waits_since_ < kPatienceMs * 1000 * kPsPerUs;
+}
+
 // Two for the node, and four for each of its queue pairs.
 void Host::set_up(size_t step) {
+  waits_since_.reset();
   if (step == 2 + 4 * queue_pairs_.size()) {
     for (QueuePair& qp : queue_pairs_)
       if (takes_receives(qp)) post_receives(qp, 1u << qp.log_receives);
@@ -179,7 +194,12 @@ void Host::set_up(size_t step) {
 void Host::await_command(size_t step) {
   node_.device().mmio_read(
       EXRNIC_BAR_REGISTERS, EXRNIC_REG_MBOX_STATUS, 4, [this, step](uint64_t status) {
-        if (status == EXRNIC_MBOX_STATUS_BUSY) return await_command(step);
+        if (status == EXRNIC_MBOX_STATUS_BUSY) {
+          if (has_patience()) return await_command(step);
+          trouble_ = fmt::format("mailbox command {} has not ended after {} ms of simulated time",
+                                 static_cast<unsigned>(command(step).op), kPatienceMs);
+          return;
+        }
         if (status == EXRNIC_MBOX_STATUS_OK) return set_up(step + 1);
         trouble_ = fmt::format("mailbox command {} ended with status {}",
                                static_cast<unsigned>(command(step).op), status);

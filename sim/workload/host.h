@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ class Host final : public HostPort {
 
   void add_queue_pairs(const Endpoint& endpoint, unsigned index);
   void await_ready();
+  bool has_patience();
   void set_up(size_t step);
   void await_command(size_t step);
   Command command(size_t step) const;
@@ -110,6 +112,7 @@ class Host final : public HostPort {
   bool looks_ = false;        // at completions, in a moment
   uint32_t largest_ = 0;      // message
   bool ready_ = false;
+  std::optional<SimTime> waits_since_;  // for what setting up does now
   std::string trouble_;
   SimTime begin_ = 0;
 };

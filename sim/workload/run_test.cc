@@ -7,6 +7,7 @@
 
 #include "rtl-model/ref/ref_core.h"
 #include "sim/profile/profile.h"
+#include "sim/testing/fake_core.h"
 #include "sim/topology/topology.h"
 
 namespace exrnic::workload {
@@ -146,6 +147,39 @@ TEST_CASE("CSV and JSON say the same of each flow") {
   CHECK(json.at("traffic").at(0).at("bytes") == 700);
   CHECK(results.text().rfind("incast of push: 7 flows, 7 messages, 700 bytes, 0 failed, in ", 0) ==
         0);
+}
+
+// A fake core answers each register with what the test has put there.
+std::string trouble_with(uint64_t status, uint64_t mailbox) {
+  TestbedOptions options;
+  options.profile = load_profile("dc-25g");
+  const Json json = {
+      {"name", "test"},
+      {"traffic", {{{"pattern", "incast"}, {"operation", "push"}, {"bytes", 8}, {"target", 0}}}}};
+  const Workload workload =
+      parse_workload(json.dump(), "w.json", network_of(options.profile, back_to_back(), true));
+  FakeCores cores;
+  Testbed testbed(options, cores.factory());
+  for (FakeCore* core : cores.cores) {
+    core->registers[EXRNIC_REG_STATUS] = status;
+    core->registers[EXRNIC_REG_MBOX_STATUS] = mailbox;
+  }
+  Run run(testbed, workload, "w.json");
+  try {
+    run.run([] { return true; });
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("an RNIC that is never ready, or whose mailbox stays busy, ends the run with its name") {
+  CHECK(trouble_with(0, EXRNIC_MBOX_STATUS_OK) ==
+        "node 0 cannot be set up for the workload: it is not ready after 10 ms of simulated time");
+  CHECK(trouble_with(EXRNIC_DEVICE_STATUS_READY, EXRNIC_MBOX_STATUS_BUSY) ==
+        "node 0 cannot be set up for the workload: mailbox command " +
+            std::to_string(EXRNIC_MBOX_OP_CREATE_CQ) +
+            " has not ended after 10 ms of simulated time");
 }
 
 }  // namespace
