@@ -14,8 +14,10 @@ from exrnic import cache, captures, installation, workloads
 from exrnic.errors import ExrnicError
 from exrnic.results import Result, Rows, counter_rows, program_rows
 
+_STATISTICS = "stats.json"
 _CAPTURE = "capture"
 _LOSSES = "losses.json"
+_OF_NODES = ("back-to-back", "star", "ring", "two-levels", "leaf-spine")  # topologies whose :N counts nodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Experiment:
                 or its content as a dict; Result.rows are its flows. Equal runs have equal results
     nodes       how many there are
     guests      the program runs in guests, else as processes of this machine
-    topology    as exrnic-sim's --topology, or the content of such a file as a dict; None: what the profile says
+    topology    as exrnic-sim's --topology, or the content of such a file as a dict; None: what the profile says, and a
+                star for a workload. One that counts nodes itself, as "fat-tree:4", or a file, leaves `nodes` without effect
+                on a workload
     profile     the link: its name or its file
     change      what is other than in the profile: {"pcie.latency_ns": 500}
     core        "rtl", "ref" (the reference model, several times as fast) or "lockstep"
@@ -114,20 +118,27 @@ class Experiment:
             if bool(self.program) == (self.workload is not None):
                 raise ExrnicError("give a program, or a workload")
             if self.workload is not None:
-                return workloads.run(where.sim, self._workload_options(where, directory, folder), folder, self.seconds)
+                options = self._workload_options(where, directory)
+                rows, log = workloads.run(where.sim, options, folder, self.seconds)
+                return self._result(folder, rows, {"sim": log})
             run = subprocess.run(self._launch(where, directory, folder), stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             if run.returncode != 0:
                 raise ExrnicError(run.stderr.strip() or f"the launcher ended with status {run.returncode}")
-            return self._result(folder)
+            logs = {path.stem: path.read_text(errors="replace") for path in sorted(folder.glob("*.log"))}
+            return self._result(folder, self._program_rows(logs), logs)
 
-    def _workload_options(self, where, directory, folder):
-        if self.guests or self.sync or self.launcher or self.capture or self.losses:
-            raise ExrnicError("workload: guests, sync, launcher, capture and losses are for programs")
+    def _workload_options(self, where, directory):
+        if self.guests or self.sync or self.launcher:
+            raise ExrnicError("workload: guests, sync and launcher are for programs")
         topology = self._topology(directory) if self.topology is not None else "star"
-        by_name = os.sep not in topology and not topology.endswith(".json") and ":" not in topology
-        return ["--profile", self._profile(where, directory), "--topology", f"{topology}:{self.nodes}" if by_name else topology,
-                "--workload", workloads.file_of(self.workload, directory), *self._simulator()]
+        if topology in _OF_NODES:
+            topology += f":{self.nodes}"
+        elif os.path.isfile(topology):
+            topology = os.path.abspath(topology)
+        return ["--profile", self._profile(where, directory), "--topology", topology,
+                "--workload", workloads.file_of(self.workload, directory), *self._simulator(),
+                *(["--capture", _CAPTURE] if self.capture else [])]
 
     def _launch(self, where, directory, folder):
         line = [sys.executable, str(where.launcher), "--parent", str(os.getpid()), "--directory", str(folder),
@@ -148,7 +159,7 @@ class Experiment:
         return [*line, "run", self.command()]
 
     def _simulator(self):
-        words = ["--core", self.core, "--seed", str(self.seed), "--stats", workloads.STATISTICS]
+        words = ["--core", self.core, "--seed", str(self.seed), "--stats", _STATISTICS]
         if self.faults:
             words += ["--faults", _faults(self.faults)]
         if self.losses:
@@ -182,12 +193,12 @@ class Experiment:
         path.write_text(json.dumps(self.topology, indent=2) + "\n")
         return str(path)
 
-    def _result(self, folder):
-        counted = json.loads((folder / workloads.STATISTICS).read_text())
-        logs = {path.stem: path.read_text(errors="replace") for path in sorted(folder.glob("*.log"))}
+    def _program_rows(self, logs):
         kind = "guest" if self.guests else "process"
-        rows = Rows({"node": node, **row} for node in range(self.nodes)
-                    for row in program_rows(logs[f"{kind}{node}"]))
+        return Rows({"node": node, **row} for node in range(self.nodes) for row in program_rows(logs[f"{kind}{node}"]))
+
+    def _result(self, folder, rows, logs):
+        counted = json.loads((folder / _STATISTICS).read_text())
         frames = captures.rows_of(folder / _CAPTURE) if self.capture else Rows()
         losses = Rows(program_rows((folder / _LOSSES).read_text())) if self.losses else Rows()
         return Result(rows, counter_rows(counted), frames, losses, logs, counted["simulated_ns"])

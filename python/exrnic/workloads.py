@@ -7,10 +7,9 @@ import subprocess
 
 from exrnic.children import die_with_parent
 from exrnic.errors import ExrnicError
-from exrnic.results import Result, Rows, counter_rows
+from exrnic.results import Rows
 
 _RESULTS = "results.json"
-STATISTICS = "stats.json"
 
 
 def file_of(workload, directory):
@@ -22,7 +21,7 @@ def file_of(workload, directory):
 
 
 def run(sim, options, folder, seconds):
-    """A Result, whose rows are flows, each with the pattern and the operation of its traffic."""
+    """Rows, which are flows, each with the pattern and the operation of its traffic; and what the simulator said."""
     folder.mkdir(exist_ok=True)
     try:
         done = subprocess.run([sim, *options, "--results", _RESULTS], cwd=folder, stdin=subprocess.DEVNULL,
@@ -33,9 +32,8 @@ def run(sim, options, folder, seconds):
     if done.returncode != 0:
         raise ExrnicError(done.stdout.strip() or f"exrnic-sim ended with status {done.returncode}")
     results = json.loads((folder / _RESULTS).read_text())
-    counted = json.loads((folder / STATISTICS).read_text())
     rows = Rows()
     for flow in results["flows"]:
         traffic = results["traffic"][flow["traffic"]]
         rows.append({"pattern": traffic["pattern"], "operation": traffic["operation"], **flow})
-    return Result(rows, counter_rows(counted), Rows(), Rows(), {"sim": done.stdout}, counted["simulated_ns"])
+    return rows, done.stdout

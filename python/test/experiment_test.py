@@ -88,8 +88,17 @@ class Experiments(unittest.TestCase):
         self.assertEqual((first.rows, first.counters), (second.rows, second.counters))
         self.assertGreater(first.counter("switch0.0", "queue_high_water"), 65536)
         self.refused(self.experiment(workload={"name": "nothing"}), "key 'traffic' is missing")
-        self.refused(self.experiment(workload=workload, capture=True), "capture and losses are for programs")
+        self.refused(self.experiment(workload=workload, guests=True), "guests, sync and launcher are for programs")
+        self.refused(self.experiment(workload=workload, topology="fat-tree"), "write fat-tree:N")
         self.refused(self.experiment(), "give a program, or a workload")
+
+    def test_a_workload_has_captures_and_losses_too(self):
+        workload = {"name": "pair", "traffic": [{"pattern": "incast", "operation": "push", "bytes": 200_000, "target": 1}]}
+        result = self.experiment(workload=workload, topology="star", faults={"drop": 0.05}, capture=True, losses=True).run()
+        at_nodes = [loss for loss in result.losses if loss["at"].startswith("node")]
+        self.assertEqual(len(at_nodes), sum(row.get("line_towards.dropped", 0) for row in result.counters))
+        self.assertTrue([loss for loss in at_nodes if loss["opcode"] == "PUSH"])
+        self.assertGreater(len(result.captures.where(port="node1")), 100)
 
     def test_what_was_run_is_known_until_an_input_changes(self):
         program = self.scratch / "program"

@@ -257,7 +257,8 @@ TEST_CASE("a workload needs no hosts, and ends by itself with what each flow too
     {"pattern": "incast", "operation": "push", "bytes": 2000, "target": 2}]})");
   for (const char* core : {"rtl", "ref"}) {
     Simulator simulator({"--workload", file, "--topology", "star:4", "--core", core, "--results",
-                         dir / "flows.csv", "--stats", dir / "stats.json"});
+                         dir / "flows.csv", "--stats", dir / "stats.json", "--losses",
+                         dir / "losses.json", "--faults", "drop=0.2"});
     REQUIRE(simulator.wait_for_exit() == 0);
     std::ifstream csv(dir / "flows.csv");
     std::string line;
@@ -268,6 +269,9 @@ TEST_CASE("a workload needs no hosts, and ends by itself with what each flow too
       CHECK(line.rfind(flow, 0) == 0);
     }
     CHECK(nlohmann::json::parse(std::ifstream(dir / "stats.json")).at("nodes").size() == 4);
+    std::ifstream losses(dir / "losses.json");
+    REQUIRE(std::getline(losses, line));
+    CHECK(nlohmann::json::parse(line).at("cause") == "line: dropped by a fault");
   }
 }
 

@@ -2,13 +2,11 @@
 // A file that has a line of JSON for each frame that did not arrive, or was refused: when, where,
 // why, and the work request that it belonged to. exrnicctl why reads it.
 //
-//   {"time_ns":70836.5,"at":"node1","cause":"line: dropped by a
-//   fault","from":0,"to":1,"opcode":"PUSH",
-//    "seq":4294967168,"src_qpn":1,"dst_qpn":1,"work":{"node":0,"qpn":1,"slot":0,"opcode":"PUSH"}}
+//   {"time_ns":70836.5,"at":"node1","cause":"line: down","from":0,"to":1,"opcode":"PUSH",
+//    "seq":128,"src_qpn":1,"dst_qpn":1,"work":{"node":0,"qpn":1,"slot":0,"opcode":"PUSH"}}
 //
-// `at`: the node, or the port of a switch; for a line that where it ends. What is not known is left
-// out: of a frame without a segment all from "seq" on, of one that is none of ours all from "from"
-// on.
+// `at`: the node, or the port of a switch; of a line, where it ends. What is not known is left out:
+// of a frame without a segment all from "seq" on, of one that is none of ours all from "from" on.
 //
 // Threads: none.
 #pragma once
