@@ -3,7 +3,8 @@
 """Runs programs.py in a guest, in step with the other one, and writes what came of each.
 
     in_guest.py NODE RESULTS LINE FACTOR [NAME...]
-        LINE: the serial line between the two guests; FACTOR: how much longer than its row says each may take; NAMEs: only these
+        LINE: the serial line between the two guests; FACTOR: how much longer than its row says each may take, which it
+        finds in its environment for limits of its own; NAMEs: only these
 
 RESULTS is a JSON list of {"name", "status", "output", "seconds", "goes"}; a status of null: it took too long.
 """
@@ -136,7 +137,7 @@ def _run(program, node, line, factor):
     command = program.command(node).replace("{node}", str(node)).replace("{peer}", f"node{1 - node}")
     start = time.monotonic()
     child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, start_new_session=True)
+                             stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, "FACTOR": str(factor)})
     if node == 0 and program.listens:
         server = Server(line, child.pid, _LISTEN_SECONDS * factor)
         output, status = _watch(child, program.seconds * factor, server.look)

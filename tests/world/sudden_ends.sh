@@ -6,6 +6,8 @@
 #
 #   sudden_ends.sh kill|unload|remove NODE    node 0, to which that happens under perftest and MPI
 #   sudden_ends.sh peer NODE                  node 1, whose perftest writes to node 0 meanwhile
+#
+#   FACTOR=    its limits are so many times as long (in_guest.py)
 set -eu
 
 device=exrnic_0
@@ -13,7 +15,9 @@ sysfs=/sys/class/infiniband/$device
 bus=/sys/bus/pci
 ours=$bus/drivers/exrnic
 logs=$(mktemp -d)
+factor=${FACTOR:-1}
 seconds=40 # until programs of rdma-core must have seen it
+transfer="ib_write_bw -F -D $((600 * factor)) -s 65536 -x 1" # until somebody ends it
 
 fail() {
 	echo "FAILED: $*"
@@ -25,7 +29,7 @@ fail() {
 
 # within SECONDS WHAT COMMAND...: it succeeds in time.
 within() {
-	local left=$(($1 * 5)) what=$2
+	local left=$(($1 * factor * 5)) what=$2
 	shift 2
 	until "$@"; do
 		left=$((left - 1))
@@ -61,7 +65,8 @@ mpi() {
 
 begin() {
 	local before
-	stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 >"$logs/perftest" 2>&1 &
+	# shellcheck disable=SC2086 # a list
+	stdbuf -oL $transfer >"$logs/perftest" 2>&1 &
 	programs=$!
 	within 60 "nobody speaks to perftest" connected
 	(mpi) >"$logs/mpi" 2>&1 &
@@ -142,7 +147,8 @@ node0() {
 peer() {
 	for _ in 1 2 3 4 5 6 7 8 9; do
 		status=0
-		timeout 100 stdbuf -oL ib_write_bw -F -D 600 -s 65536 -x 1 "node$((1 - $1))" >"$logs/perftest" 2>&1 || status=$?
+		# shellcheck disable=SC2086 # a list
+		timeout $((100 * factor)) stdbuf -oL $transfer "node$((1 - $1))" >"$logs/perftest" 2>&1 || status=$?
 		! connected || break
 		sleep 1
 	done
