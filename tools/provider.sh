@@ -84,7 +84,7 @@ build_provider() {
   local log=$OUT/build.log flags=
   [[ ${WERROR:-0} == 0 ]] || flags=-Werror
   { cmake -S "$1" -B "$OUT/tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS="$flags" \
-    -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 -DENABLE_RESOLVE_NEIGH=0 &&
+    -DCMAKE_SKIP_RPATH=ON -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 -DENABLE_RESOLVE_NEIGH=0 &&
     cmake --build "$OUT/tree/build" --target "lib/$LIBRARY" "bin/$TEST"; } >"$log" 2>&1 || {
     tail -n 40 "$log" >&2
     die "rdma-core does not build; all of it is in $log"
