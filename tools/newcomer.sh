@@ -16,41 +16,15 @@ cd "$(dirname "$0")/.."
 SUITES=(bookworm trixie sid)
 INSIDE=/exrnic # the clone, in the new root
 
-for part in common apt; do
+for part in common apt bare_root; do
   # shellcheck source=/dev/null
   . "tools/setup/$part.sh"
 done
 
-# make_root SUITE ROOT: a Debian as its installer's smallest choice leaves it, and what gets a clone.
-make_root() {
-  local mirror=${MIRROR:-$(debian_mirror)}
-  [[ $mirror ]] || die "no Debian archive in the system's package sources; name one by MIRROR=<its address>"
-  fresh_dir "$2"
-  # How this machine reaches the archive, and how old a mirror may be: mmdebstrap leaves it in the root.
-  apt-config dump --format '%F "%v";%n' Acquire::http::Proxy Acquire::https::Proxy \
-    Acquire::Check-Valid-Until >"$2.apt"
-  mmdebstrap --quiet --variant=minbase --mode=root --include=make,git,ca-certificates \
-    --aptopt="$2.apt" --keyring="$ARCHIVE_KEYRING" "$1" "$2" "$mirror" ||
-    die "mmdebstrap could not make a root of $1; see its message above"
-  cp /etc/resolv.conf "$2/etc/resolv.conf"
-}
-
-# inside ROOT COMMAND: in the root's clone, with processes and mounts that end with it.
-inside() {
-  # shellcheck disable=SC2016 # the inner shell's
-  unshare --mount --pid --fork --kill-child bash -euc '
-    mount --make-rprivate /
-    mount -t proc proc "$0/proc"
-    mount -t sysfs sysfs "$0/sys"
-    mount --rbind /dev "$0/dev"
-    exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb \
-      JOBS="$1" bash -c "cd $2 && $3"' "$1" "${JOBS:-$(nproc)}" "$INSIDE" "$2"
-}
-
 # timed SUITE ROOT TARGET: a line of the table. The log tells more.
 timed() {
   local log=$2.$3.log start=$SECONDS took status=0
-  inside "$2" "make $3 JOBS=\$JOBS" >"$log" 2>&1 || status=$?
+  inside "$2" "cd $INSIDE && make $3 JOBS=${JOBS:-$(nproc)}" >"$log" 2>&1 || status=$?
   took=$((SECONDS - start))
   printf '%-9s make %-12s %3d min %02d s  %s\n' "$1" "$3" $((took / 60)) $((took % 60)) \
     "$( ((status == 0)) && echo ok || echo "FAILED, see $log and $2$INSIDE")"
@@ -70,7 +44,7 @@ main() {
   tools/setup/extra.sh mmdebstrap
   find_debian
   root=$PWD/build/newcomer/$suite
-  make_root "$suite" "$root"
+  make_root "$suite" "$root" make,git,ca-certificates
   git clone --quiet --no-local . "$root$INSIDE"
   for target in "$@"; do timed "$suite" "$root" "$target"; done
   rm -rf "$root"
