@@ -29,7 +29,7 @@ GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) t
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
   install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world scale bench-java bench-libraries images figures \
-  sanitize coverage fuzz debug-kernel-test wheel proofs format clean distclean
+  sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
 help: ## Develop | This list
@@ -208,6 +208,13 @@ install-library: host
 wheel: setup ## Use | The Python package exrnic as a wheel: build/wheel
 	@tools/setup/extra.sh $(WHEEL_PACKAGES)
 	@PYTHON=$(PYTHON) python/wheel.sh build/wheel
+
+deb: host provider ## Use | Debian packages of all that make install installs, for this Debian, checked by lintian: build/deb
+	@tools/setup/extra.sh lintian help2man file
+	@$(ENV) tools/deb/deb.sh
+
+deb-test: deb ## Test longer | The packages in a bare root: installed, used, removed (5 min; root)
+	@tools/deb/try.sh
 
 install-driver: host
 	@$(MAKE) -C kmod install
