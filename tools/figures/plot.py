@@ -13,7 +13,11 @@ from papers import size_text  # noqa: E402
 
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 PAPER, LIMIT = "#c8553d", "#9aa5b1"
-OURS = ("#1d5b9e", "#2a9d8f", "#7a5195", "#c2703d")
+OURS = "#1d5b9e"
+# Where a bar was measured has one colour in all figures. What else there is, as lines of one figure, has none of these.
+PLACES = {"core alone": OURS, "guest (synchronised time)": "#2a9d8f", "guests (synchronised time)": "#2a9d8f",
+          "guest (wall clock)": "#7a5195"}
+OTHERS = (OURS, "#b8860b", "#5f6c37", "#8d5a4a", "#a0a36b")
 MISSING = "not measured"
 
 STYLE = {
@@ -47,6 +51,7 @@ def _draw_bars(axes, figure):
     labels = list(dict.fromkeys(label for bar in figure.bars for label in bar.ours))
     width = min(0.8 / (1 + len(labels)), 0.06 * (len(figure.bars) + 1))
     names = ["paper", *labels]
+    colors = [PAPER, *(PLACES.get(label, OTHERS[i % len(OTHERS)]) for i, label in enumerate(labels))]
     values_seen = []
     for position, bar in enumerate(figure.bars):
         values = [bar.paper, *(bar.ours.get(label) for label in labels)]
@@ -60,14 +65,14 @@ def _draw_bars(axes, figure):
                                   ha="center", va="bottom", fontsize=8, color=FAINT)
                 continue
             values_seen.append(value)
-            axes.bar(x, value, width * 0.86, color=PAPER if i == 0 else OURS[i - 1])
+            axes.bar(x, value, width * 0.86, color=colors[i])
             axes.annotate(number(value), (x, value), xytext=(0, 3), textcoords="offset points",
                           ha="center", fontsize=8.5, color=INK)
         if bar.limit is not None:
             values_seen.append(bar.limit)
             axes.hlines(bar.limit, position - 0.42, position + 0.42, color=INK, linewidth=1.1,
                         linestyles=(0, (4, 2)), zorder=3)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=c) for c in (PAPER, *OURS[:len(labels)])]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=c) for c in colors]
     if any(bar.limit is not None for bar in figure.bars):
         handles.append(plt.Line2D([], [], color=INK, linewidth=1.1, linestyle=(0, (4, 2))))
         names.append("computed limit")
@@ -76,16 +81,16 @@ def _draw_bars(axes, figure):
     axes.grid(False, axis="x")
     axes.tick_params(axis="x", length=0)
     if figure.log:
-        axes.set_ylim(min(values_seen) / 4, max(values_seen) * 3)
+        axes.set_ylim(min(values_seen, default=1) / 4, max(values_seen, default=1) * 3)
     else:
-        axes.set_ylim(0, max(values_seen) * 1.15)
+        axes.set_ylim(0, max(values_seen, default=1) * 1.15)
     return handles, names
 
 
 def _draw_lines(axes, figure):
     limits = set()
     for i, line in enumerate(figure.lines):
-        color = OURS[i % len(OURS)]
+        color = OTHERS[i % len(OTHERS)]
         if line.limit and tuple(line.limit) not in limits:
             axes.plot(*zip(*line.limit), color=LIMIT, linewidth=1.4, linestyle=(0, (4, 2)),
                       label="computed limit", zorder=2)
