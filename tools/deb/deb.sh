@@ -93,10 +93,7 @@ summary_of() { sed -n "s/^$1: //p" "$HERE/programs.txt" | grep . || die "$HERE/p
 documents() {
   local name=$1 doc=$2/usr/share/doc/$1
   mkdir -p "$doc"
-  {
-    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: exrnic\n'
-    cat "$HERE/copyright"
-  } >"$doc/copyright"
+  sed 1d "$HERE/copyright" >"$doc/copyright"
   {
     printf 'exrnic (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md of the source.\n\n' "$VERSION"
     printf ' -- %s  %s\n' "$MAINTAINER" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")"
@@ -129,7 +126,7 @@ package() {
   for script in triggers postinst prerm conffiles; do
     [[ -f $HERE/$name.$script ]] || continue
     sed "s/@VERSION@/$VERSION/g" "$HERE/$name.$script" >"$root/DEBIAN/$script"
-    [[ $script != p* ]] || chmod 755 "$root/DEBIAN/$script"
+    if [[ $script == p* ]]; then chmod 755 "$root/DEBIAN/$script"; else sed -i 1d "$root/DEBIAN/$script"; fi
   done
   shared_libraries "$root"
   find "$root" -type d -exec chmod 755 {} +
