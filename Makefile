@@ -290,8 +290,10 @@ scale: build ## Measure | Thousands of nodes without hosts: time, memory, thread
 	@$(PYTHON) tools/bench/scale.py build/bench/results.json $(if $(MOST_NODES),--most-nodes $(MOST_NODES))
 
 # Of one work request without guests, and of the figures that make figures has left.
-images: ## Measure | The pictures of the documentation: docs/timeline.png, docs/figures.png
+images: ## Measure | The pictures of the documentation: docs/run.svg, docs/timeline.png, docs/figures.png
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
+	@$(MAKE) guest
+	@$(PYTHON) tools/figures/terminal.py docs/run.svg "make run" "$(PYTHON) sim/launch push"
 	@$(MAKE) demo TRACE=1
 	@$(PYTHON) tools/trace/draw.py build/run/demo/trace.json docs/timeline.png
 	@$(PYTHON) tools/figures/figures.py --results build/figures/results.json --overview docs/figures.png
