@@ -224,7 +224,7 @@ def add_options(parser):
                         help="a file or folder for the guests, at PATH, or under its name among the programs; can "
                         "be repeated")
     parser.add_argument("--take", metavar="PATH", type=option(path_to_take), action="append", default=[],
-                        help="a file or folder of each guest, which is in DIRECTORY/guestN behind the end, also if the "
+                        help="a file or folder of each guest, which is in DIRECTORY/guestN after the end, also if the "
                         "command fails; can be repeated")
     parser.add_argument("--disk", metavar="IMAGE", type=option(disk_of), action="append", default=[],
                         help="a disk of each guest (NVMe); what guests write is gone at their end; can be repeated")
