@@ -55,11 +55,12 @@ logged() {
 }
 
 # in_guests SUITE NAME ARGUMENT... : what a launch does on that kernel; its log is kept.
+# Limits are for machines that do something else, too.
 in_guests() {
   local suite=$1 name=$2 out=$OUT/$1
   shift 2
   logged "$out/$name.log" "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
-    --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@"
+    --initramfs "$out/initramfs.cpio" --directory "$out/$name" --boot-seconds 180 --run-seconds 900 "$@"
 }
 
 # programs_of SUITE: those of that Debian, on that kernel.
@@ -71,7 +72,7 @@ programs_of() {
   # shellcheck disable=SC2086 # a list of words
   logged "$out/world.log" "$PYTHON" tests/world/world_test.py --directory "$out/world" \
     --launch-option="--kernel=$(image_in "$root")" --launch-option="--initramfs=$out/initramfs.cpio" \
-    --launch-option="--world-folder=$world" ${NAMES:-}
+    --launch-option="--world-folder=$world" --times 3 ${NAMES:-}
 }
 
 # by_dkms: the sources that are installed for it, built for the system's headers.
@@ -110,7 +111,8 @@ row() {
   fi
   if [[ $2 == boot ]]; then
     image "$1"
-    cell exrnic-kmod-test in_guests "$1" kmod-test --run-seconds 300 run exrnic-kmod-test
+    # The guests share the tests.
+    cell exrnic-kmod-test in_guests "$1" kmod-test run "exrnic-kmod-test -l 3 -p {node}/2"
     cell push in_guests "$1" push push
     cell programs programs_of "$1"
   fi
