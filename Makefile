@@ -29,7 +29,7 @@ GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) t
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
   install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world scale bench-java bench-libraries images figures \
-  sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs format clean distclean
+  sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
 help: ## Develop | This list
@@ -160,6 +160,10 @@ coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs
 proofs: setup ## Test longer | Protocols (SPIN) and firmware (CBMC) for all inputs, each also with a rule taken out: make proofs NAMES="lives c/" (5 min)
 	@tools/setup/extra.sh spin
 	@rtl-model/proofs/proofs.py --cbmc "$$(tools/setup/cbmc.sh)" $(NAMES)
+
+# BLOCK: only this one. N: changes to each. SEED: which.
+mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which do no tests notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md
+	@$(ENV) $(PYTHON) tools/mutants/mutants.py $(if $(BLOCK),--block $(BLOCK),--report docs/mutants.md) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
 SECONDS ?= 60
 fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small changes, one at a time: does a test that is near notice each of them? ("make mutants")
+
+    mutants.py [--block NAME]... [--number N] [--seed S] [--report FILE]
+
+A block is a folder of RTL with its own test, the handlers of firmware, the data path of libverbs-lite, or the reference model.
+Of each block N changes are drawn. A change that does not compile says nothing. One that a test notices, by failing or by
+not ending, is killed. All others survive: a test is missing, or the change makes no difference.
+
+It works on a copy of what is committed, in build/mutants. What a change has come to is remembered there with the
+text of its file and of its tests; so a run that was broken off goes on, and a change of neither costs nothing.
+"""
+
+import argparse
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tarfile
+
+import changes
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_BUILD_SECONDS = 1200
+_TEST_SECONDS = 300
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    name: str
+    files: tuple  # that are changed, from the root of the tree
+    tests: tuple  # folders and files that the tests are made of
+    targets: tuple
+    ctest: str    # names of the tests, a regular expression
+
+
+def blocks(tree):
+    """By name, those of the tree."""
+    found = {}
+    for folder in sorted((tree / "rtl-model/tiles").glob("*/*")):
+        files = tuple(str(path.relative_to(tree)) for path in sorted(folder.glob("*.sv")))
+        if files and (folder / f"{folder.name}_test.cc").exists():
+            found[folder.name] = Block(folder.name, files, (str(folder.relative_to(tree)), "rtl-model/testing"),
+                                       (f"{folder.name}_test",), f"^{folder.name}_test$")
+
+    def add(name, patterns, tests, targets, ctest):
+        files = [str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
+        found[name] = Block(name, tuple(file for file in files if "_test." not in file), tests, targets, ctest)
+
+    add("firmware", ("firmware/app/*.c",), ("firmware/test",), ("firmware_app_test",), "^firmware_app_test$")
+    add("data_path", ("libverbs-lite/data_path/*.h",), ("libverbs-lite/data_path",), ("data_path_test",), "^data_path_test$")
+    add("ref", ("rtl-model/ref/*.cc",), ("tests/operations", "tests/reliability", "tests/protection", "tests/support"),
+        ("operations_tests", "reliability_tests", "protection_tests"), "_ref$")
+    add("peb", ("rtl-model/ref/peb/*.cc", "rtl-model/ref/peb/*.h"), ("rtl-model/ref/peb",), ("peb_test",), "^peb_test$")
+    return found
+
+
+class Tree:
+    """A copy of what is committed, with a build of its own."""
+
+    def __init__(self, folder, jobs):
+        self.source, self.build, self.jobs = folder / "tree", folder / "host", jobs
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def update(self):
+        """Only files that have changed get new times."""
+        self.source.mkdir(exist_ok=True)
+        archive = subprocess.run(["git", "-C", _ROOT, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
+        there = {str(path.relative_to(self.source)) for path in self.source.rglob("*") if path.is_file()}
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            for item in files:
+                if not item.isfile():
+                    continue
+                path, text = self.source / item.name, files.extractfile(item).read()
+                there.discard(item.name)
+                if path.is_file() and path.read_bytes() == text:
+                    continue
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text)
+                path.chmod(item.mode)
+        for name in there:
+            (self.source / name).unlink()
+        ended = self._run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja"], _BUILD_SECONDS)
+        if ended is None or ended[0] != 0:
+            sys.exit("mutants.py: cmake does not configure the copy:\n" + (ended[1] if ended else "it takes too long"))
+
+    def _run(self, command, seconds):
+        """None: it took longer. Else (status, what it said)."""
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace", start_new_session=True)
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return None
+        return process.returncode, said
+
+    def compile(self, block):
+        ended = self._run(["cmake", "--build", self.build, "-j", self.jobs, "--target", *block.targets], _BUILD_SECONDS)
+        return ended is not None and ended[0] == 0
+
+    def passes(self, block):
+        ended = self._run(["ctest", "--test-dir", self.build, "-R", block.ctest, "--no-tests=error", "-j", self.jobs,
+                           "--timeout", _TEST_SECONDS, "--stop-on-failure"], 10 * _TEST_SECONDS)
+        return ended is not None and ended[0] == 0
+
+    def text_of(self, paths):
+        """A digest of all files there."""
+        digest = hashlib.sha256()
+        for path in paths:
+            whole = self.source / path
+            for file in sorted(whole.rglob("*")) if whole.is_dir() else [whole]:
+                if file.is_file():
+                    digest.update(str(file.relative_to(self.source)).encode() + b"\0" + file.read_bytes())
+        return digest.hexdigest()
+
+
+class Results:
+    """What each change has come to: killed, survived, invalid."""
+
+    def __init__(self, path):
+        self.path = path
+        self.known = json.loads(path.read_text()) if path.exists() else {}
+
+    def add(self, key, what):
+        self.known[key] = what
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(self.known, indent=0))
+        fresh.replace(self.path)
+
+
+def try_changes(tree, block, number, seed, results):
+    """Yields (change, what it has come to) of `number` changes that compile."""
+    every = [change for file in block.files for change in changes.of_file(tree.source, file)]
+    random.Random(f"{seed} {block.name}").shuffle(every)
+    context = tree.text_of([*block.files, *block.tests])
+    tried, checked = 0, False
+    for change in every:
+        if tried == number:
+            return
+        key = hashlib.sha256(f"{context} {change.path} {change.line} {change.after}".encode()).hexdigest()
+        if key not in results.known:
+            if not checked and not (tree.compile(block) and tree.passes(block)):
+                sys.exit(f"mutants.py: {block.name}: its tests fail without any change: {block.ctest}")
+            checked = True
+            undo = changes.apply(tree.source, change)
+            try:
+                if not tree.compile(block):
+                    what = "invalid"
+                else:
+                    what = "survived" if tree.passes(block) else "killed"
+            finally:
+                undo()
+            results.add(key, what)
+        what = results.known[key]
+        tried += what != "invalid"
+        yield change, what
+    return
+
+
+def report(scores, number, seed):
+    lines = ["<!-- SPDX-License-Identifier: BSD-2-Clause -->", "# Mutants", "",
+             "Small changes to a block, one at a time, and whether a test that is near noticed: `make mutants`. Of each block "
+             f"{number}", f"were drawn (seed {seed}). Who survives shows a missing test, or makes no difference.", "",
+             "| block | tried | killed | score |", "|---|---|---|---|"]
+    for name, tried in scores.items():
+        killed = sum(what == "killed" for _, what in tried)
+        lines.append(f"| {name} | {len(tried)} | {killed} | {100 * killed // max(1, len(tried))} % |")
+    lines += ["", "## Survivors", ""]
+    survivors = [str(change) for tried in scores.values() for change, what in tried if what == "survived"]
+    lines += [f"- `{text}`" for text in survivors] or ["None."]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--block", action="append", default=[], help="can be repeated; default: all")
+    parser.add_argument("--number", type=int, default=10, help="of changes to each block (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--report", type=pathlib.Path, help="a file in Markdown, written anew")
+    parser.add_argument("--folder", type=pathlib.Path, default=_ROOT / "build/mutants", help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    tree = Tree(options.folder, options.jobs)
+    tree.update()
+    known = blocks(tree.source)
+    for name in options.block:
+        if name not in known:
+            parser.error(f"--block {name}: there are {', '.join(known)}")
+    results = Results(options.folder / "results.json")
+    scores = {}
+    for name in options.block or known:
+        scores[name] = []
+        for change, what in try_changes(tree, known[name], options.number, options.seed, results):
+            print(f"{what:<9} {change}", flush=True)
+            if what != "invalid":
+                scores[name].append((change, what))
+        killed = sum(what == "killed" for _, what in scores[name])
+        print(f"{name}: {killed} of {len(scores[name])} killed", flush=True)
+    if options.report:
+        options.report.write_text(report(scores, options.number, options.seed))
+
+
+if __name__ == "__main__":
+    main()
