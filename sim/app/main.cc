@@ -124,6 +124,10 @@ void require_same(const Options& options, const OwnPart& part) {
 
 // nullptr: alone.
 std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
+  if (ranks == nullptr && options.partition != kAutoPartition)
+    throw ExitRequest(
+        kUsageError,
+        "--partition: this is one process; start several: mpirun -n N exrnic-sim-mpi ...");
   if (ranks == nullptr) return nullptr;
   if (!options.workload)
     throw ExitRequest(kUsageError, "several ranks need --workload: nodes with hosts are in one");

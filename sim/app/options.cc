@@ -16,6 +16,7 @@
 #include "rtl-model/ref/ref_core.h"
 #include "sim/app/wave_argument.h"
 #include "sim/time_sync/shared_time.h"
+#include "sim/topology/partition.h"
 #include "sim/topology/routes.h"
 #include "sim/workload/run.h"
 
@@ -44,7 +45,7 @@ struct Arguments {
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
   std::string workload;
-  std::string partition = "auto";
+  std::string partition = kAutoPartition;
   std::string results;
   std::string stats;
   std::string capture;
@@ -338,6 +339,8 @@ void require_own_paths(const Arguments& arguments, const Options& options) {
   for (const auto& item : options.gdb_paths) paths.add("--gdb", item.second);
   paths.add("--time", options.clock_path);
   paths.add("--workload", options.workload_path);
+  if (std::filesystem::exists(options.partition, error))
+    paths.add("--partition", options.partition);
   paths.add("--results", options.results_path);
   paths.add("--stats", options.stats_path);
   paths.add("--trace", options.trace_path);

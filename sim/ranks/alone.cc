@@ -6,6 +6,4 @@ namespace exrnic {
 
 std::unique_ptr<Ranks> join_ranks() { return nullptr; }
 
-bool knows_mpi() { return false; }
-
 }  // namespace exrnic

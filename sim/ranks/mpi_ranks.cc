@@ -130,6 +130,4 @@ std::unique_ptr<Ranks> join_ranks() {
   return ranks;
 }
 
-bool knows_mpi() { return true; }
-
 }  // namespace exrnic

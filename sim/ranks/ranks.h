@@ -37,7 +37,4 @@ class Ranks : public OtherRanks {
 // nullptr: the program runs alone, as it was started so, or knows no MPI. Once, at its begin.
 std::unique_ptr<Ranks> join_ranks();
 
-// Whether a program that was not started by mpirun could have been.
-bool knows_mpi();
-
 }  // namespace exrnic

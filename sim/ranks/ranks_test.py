@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+import mpirun
+
 _SECONDS = 120
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIM = MPI = None  # arguments
@@ -34,13 +36,9 @@ class RanksTest(unittest.TestCase):
         self.workload.write_text(json.dumps(_WORKLOAD))
 
     def start(self, ranks, arguments):
-        # Several processes share processors here, and nobody else's network is used.
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader",
-                       "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
-        start = [SIM] if ranks == 1 else ["mpirun", "-n", str(ranks), MPI]
+        start = [SIM] if ranks == 1 else mpirun.command(MPI, ranks)
         return subprocess.Popen([*start, "--core", "ref", "--workload", str(self.workload), *arguments],
-                                cwd=_ROOT, env=environment, text=True,
+                                cwd=_ROOT, env=mpirun.environment(), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run_sim(self, ranks, arguments):
@@ -102,14 +100,14 @@ class RanksTest(unittest.TestCase):
         self.assertIn("rank", error)
         self.assertIn("signal 9", error)
 
-    def ranks_of(self, mpirun):
+    def ranks_of(self, starter):
         """Their processes, by rank."""
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
             found = {}
             for process in pathlib.Path("/proc").glob("[0-9]*"):
                 try:
-                    if int((process / "stat").read_text().rsplit(")", 1)[1].split()[1]) != mpirun:
+                    if int((process / "stat").read_text().rsplit(")", 1)[1].split()[1]) != starter:
                         continue
                     for item in (process / "environ").read_bytes().split(b"\0"):
                         if item.startswith(b"OMPI_COMM_WORLD_RANK="):
@@ -133,6 +131,7 @@ class RanksTest(unittest.TestCase):
         self.refused(["--topology", "star:4", "--trace", str(self.path / "trace")], "--trace")
         partition = self.path / "partition.json"
         partition.write_text(json.dumps({"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}))
+        self.refused(["--topology", "star:4", "--partition", str(partition)], "exrnic-sim-mpi", ranks=1)
         self.refused(["--topology", "star:4", "--partition", str(partition)], "node 3 is in no list")
 
 

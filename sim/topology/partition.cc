@@ -86,10 +86,10 @@ Partition auto_partition(const Topology& topology, unsigned ranks) {
 }
 
 Partition load_partition(const std::string& text, const Topology& topology, unsigned ranks) {
-  if (text == "auto") return auto_partition(topology, ranks);
+  if (text == kAutoPartition) return auto_partition(topology, ranks);
   const std::string where = "partition " + text;
   const nlohmann::json json = parse_json(
-      read_data_file(text, where, "give \"auto\", or a file as in sim/topology/README.md"), where);
+      read_data_file(text, where, "give \"auto\", or a file as in sim/ranks/README.md"), where);
   StrictObject root(json, where, "");
   Partition partition;
   partition.ranks = ranks;

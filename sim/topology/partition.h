@@ -24,7 +24,9 @@ struct Partition {
 // most of its neighbours are.
 Partition auto_partition(const Topology& topology, unsigned ranks);
 
-// "auto", or the path of a .json file:
+constexpr const char* kAutoPartition = "auto";
+
+// That, or the path of a .json file:
 //   {"nodes": [[0, 1], [2, 3]], "switches": {"leaf0": 0, "leaf1": 1}}
 // has the nodes of each rank, and the rank of each switch. Throws DataFileError if it has another
 // number of ranks, or misses or doubles anything.

@@ -4,10 +4,10 @@
 
     scale.py RESULTS [--sim PROGRAM] [--most-nodes N]
 
-`scale.identical`: 1 if two threads leave what one leaves, each flow and each counter. Of reference nodes on leaf-spine,
+`scale.identical`: 1 if two threads, or 2 and 4 ranks, leave what one leaves, each flow and each counter. Of reference nodes on leaf-spine,
 by number of nodes: `scale.seconds` and `scale.kactions_per_s` of a permutation of 64 KiB, one thread, processor time;
 `scale.node_kib`, memory of a node that has done it, and of one that stands by. `scale.all_to_all_seconds`: 8 bytes from
-each of them to each other one. `scale.speedup`: 8 busy nodes of RTL, two threads against one, wall clock.
+each of them to each other one. `scale.speedup`: 8 busy nodes of RTL, two threads, or two ranks, against one, wall clock.
 """
 
 import argparse
@@ -19,7 +19,11 @@ import sys
 import tempfile
 import time
 
-_VARIES = ("threads", "wall_s")  # of the statistics, by number of threads
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(_ROOT / "sim/ranks"))
+import mpirun  # noqa: E402  pylint: disable=wrong-import-position
+
+_VARIES = ("threads", "ranks", "wall_s")  # of the statistics, by number of threads and ranks
 
 
 def traffic(pattern, size, **keys):
@@ -40,14 +44,16 @@ MIX = {"name": "mix", "traffic": [
 class Run:
     """One run of the simulator: what it left, and what it took."""
 
-    def __init__(self, program, workload, topology, core="ref", threads=1, faults=""):
+    def __init__(self, program, workload, topology, core="ref", threads=1, faults="", ranks=1):
         with tempfile.TemporaryDirectory() as folder:
             files = {name: pathlib.Path(folder) / name for name in ("workload.json", "flows.csv", "stats.json")}
             files["workload.json"].write_text(json.dumps(workload))
-            command = [program, "--workload", files["workload.json"], "--topology", topology, "--core", core,
+            started = [program] if ranks == 1 else mpirun.command(f"{program}-mpi", ranks)
+            command = [*started, "--workload", files["workload.json"], "--topology", topology, "--core", core,
                        "--threads", str(threads), "--results", files["flows.csv"], "--stats", files["stats.json"]]
             start = time.monotonic()
-            process = subprocess.Popen(command + (["--faults", faults] if faults else []), stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(command + (["--faults", faults] if faults else []), stdout=subprocess.DEVNULL,
+                                       env=mpirun.environment())
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             self.wall_s = time.monotonic() - start
@@ -63,8 +69,10 @@ class Run:
 
 
 def measure(add, program, most_nodes):
-    runs = [Run(program, MIX, "two-levels:16", threads=threads, faults="drop=0.001") for threads in (1, 2)]
-    add("scale.identical", float(runs[0].left() == runs[1].left()), "1 or 0", "simulated", core="ref")
+    one, *others = [Run(program, MIX, "two-levels:16", threads=threads, ranks=ranks, faults="drop=0.001")
+                    for ranks, threads in ((1, 1), (1, 2), (2, 1), (4, 1), (2, 2))]
+    same = all(one.left() == other.left() for other in others)
+    add("scale.identical", float(same), "1 or 0", "simulated", core="ref")
     alone = Run(program, PAIR, "leaf-spine:2").kib
     for nodes in (count for count in (64, 256, 1024, 4096) if count <= most_nodes):
         topology = f"leaf-spine:{nodes}"
@@ -77,8 +85,10 @@ def measure(add, program, most_nodes):
     for nodes in (count for count in (64, 256) if count <= most_nodes):
         run = Run(program, ALL_TO_ALL, f"leaf-spine:{nodes}")
         add("scale.all_to_all_seconds", run.cpu_s, "s", "cpu", nodes=nodes, core="ref")
-    one, two = (Run(program, BUSY, "star:8", core="rtl", threads=threads).wall_s for threads in (1, 2))
-    add("scale.speedup", one / two, "x", "wall", nodes=8, threads=2, core="rtl")
+    one, threads, ranks = (Run(program, BUSY, "star:8", core="rtl", threads=threads, ranks=ranks).wall_s
+                           for ranks, threads in ((1, 1), (1, 2), (2, 1)))
+    add("scale.speedup", one / threads, "x", "wall", nodes=8, threads=2, core="rtl")
+    add("scale.speedup", one / ranks, "x", "wall", nodes=8, ranks=2, core="rtl")
 
 
 def main():
