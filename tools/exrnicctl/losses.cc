@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "counters.h"
+#include "runs.h"
 
 namespace exrnic::ctl {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kRuns[] = "build/run";
 constexpr char kFile[] = "losses.json";
 
 std::string frame_of(const Json& loss) {

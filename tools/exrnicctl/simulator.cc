@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "exrnic_hw.h"
+#include "runs.h"
 #include "sim/posix/unix_socket.h"
 
 namespace exrnic::ctl {
@@ -18,7 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr time_t kPatienceSeconds = 10;
 constexpr size_t kLongestAnswer = size_t{64} << 20;  // of 4,096 nodes it is less than half of that
-constexpr char kRuns[] = "build/run";
 constexpr char kSocket[] = "control.sock";
 
 UniqueFd connect(const std::string& path) {
