@@ -434,7 +434,6 @@ void run(Options options, Ranks* ranks) {
 }  // namespace exrnic
 
 int main(int argc, char** argv) {
-  using exrnic::log;
   const std::unique_ptr<exrnic::Ranks> ranks = exrnic::join_ranks();
   if (ranks) exrnic::speaker() += ": rank " + std::to_string(ranks->rank());
   int code = exrnic::kFailure;
@@ -454,7 +453,7 @@ int main(int argc, char** argv) {
   }
   // What is wrong in all ranks rank 0 says.
   if (ranks && ranks->rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
-  log(error);
+  exrnic::log(error);
   if (ranks) ranks->abort(code);
   return code;
 }
