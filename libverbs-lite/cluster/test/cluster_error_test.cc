@@ -35,6 +35,8 @@ Failure FailureOf(Call&& call) {
     call();
   } catch (const ClusterError& error) {
     return {error.what(), error.error(), error.peers()};
+  } catch (const vl::VerbsError& error) {
+    return {error.what(), error.error(), {}};
   }
   return {};
 }
@@ -404,7 +406,7 @@ TEST_CASE("a simulator that ends fails all that is under way, and nothing hangs"
     while (behind_barrier < 2) std::this_thread::sleep_for(milliseconds(5));
     rig.fixture.simulator.signal(SIGKILL);
   });
-  rig.Run([&](Cluster* cluster) {
+  const auto errors = rig.Run([&](Cluster* cluster) {
     cluster->Barrier();
     ++behind_barrier;
     std::vector<uint8_t> buffer(10);
@@ -412,7 +414,10 @@ TEST_CASE("a simulator that ends fails all that is under way, and nothing hangs"
         FailureOf([&] { cluster->Receive(1 - cluster->self(), buffer).Wait(); });
   });
   killer.join();
-  for (const Failure& failure : failures) CHECK(failure.error != 0);
+  for (unsigned node = 0; node < 2; ++node) {
+    INFO("node " << node << ": " << errors[node]);
+    CHECK(failures[node].error != 0);
+  }
 }
 
 }  // namespace
