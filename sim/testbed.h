@@ -57,8 +57,8 @@ struct TestbedOptions {
   unsigned threads = 1;
 
   // Only this part of it is made; nullptr: all. The results are the same. Then all ranks run their
-  // testbeds to the same times, and ask the same of busy() and next_event(). No tracer, and no line
-  // without latency.
+  // testbeds to the same times, ask the same of busy() and next_event(), and are done at the same
+  // time (run_until()). No tracer, and no line without latency.
   const TestbedPart* part = nullptr;
 };
 

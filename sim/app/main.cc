@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -91,24 +92,19 @@ struct OwnPart {
   const TestbedPart testbed;
 };
 
-// What has to be the same in all ranks, as text.
+// What has to be the same in all ranks, as text: the program, its arguments, and the files that
+// they name.
 std::string description(const Options& options, const Partition& partition) {
-  const Profile& profile = options.profile;
-  nlohmann::json json = {{"abi", EXRNIC_ABI_VERSION},
-                         {"core", options.core},
-                         {"profile", profile.name},
-                         {"rate", profile.ethernet.megabits_per_second},
-                         {"latency", profile.ethernet.latency_ns},
-                         {"seed", options.seed},
-                         {"topology", options.topology->name},
+  std::error_code error;
+  nlohmann::json json = {{"program", std::filesystem::file_size("/proc/self/exe", error)},
                          {"nodes", partition.nodes},
                          {"switches", partition.switches},
-                         {"links", nlohmann::json::array()},
-                         {"workload", read_data_file(options.workload_path, "workload", "")}};
-  for (const TopologyLink& link : options.topology->links)
-    json["links"].push_back({options.topology->name_of(link.ends[0]),
-                             options.topology->name_of(link.ends[1]),
-                             link.megabits_per_second.value_or(0), link.latency_ns.value_or(0)});
+                         {"arguments", options.arguments},
+                         {"files", nlohmann::json::array()}};
+  for (const std::string& argument : options.arguments)
+    if (std::filesystem::is_regular_file(argument, error) && argument != options.results_path &&
+        argument != options.stats_path)
+      json["files"].push_back(read_data_file(argument, argument, ""));
   return json.dump();
 }
 
@@ -133,6 +129,8 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError, "several ranks need --workload: nodes with hosts are in one");
   if (!options.trace_path.empty() || !options.losses_path.empty())
     throw ExitRequest(kUsageError, "--trace, --losses: of one process only; leave them out");
+  if (options.core == kLockstepCore)
+    throw ExitRequest(kUsageError, "--core lockstep: of one process only; take rtl or ref");
   if (!options.topology)
     throw ExitRequest(kUsageError, "several ranks need --topology, with a node for each or more");
   if (options.topology->nodes < ranks->size())
@@ -143,7 +141,6 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError,
                       "several ranks need a network whose lines have a latency; take another "
                       "profile or topology");
-  if (ranks->rank() != 0) options.stats_path.clear(), options.results_path.clear();
   std::unique_ptr<OwnPart> part;
   try {
     part = std::make_unique<OwnPart>(options, *ranks);
@@ -151,6 +148,7 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError, std::string("--partition: ") + error.what());
   }
   require_same(options, *part);
+  if (ranks->rank() != 0) options.stats_path.clear(), options.results_path.clear();
   return part;
 }
 
@@ -331,9 +329,25 @@ void write_results(Report& file, const std::string& path, const workload::Result
   file.write("results", csv ? results.csv() : results.json().dump(2) + '\n');
 }
 
-// Returns how many messages have not ended although nothing is under way.
-uint64_t run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
-                      Report results_file, Ranks* ranks) {
+// Found when the simulation is over, in all ranks: nobody waits for this one any more.
+class LateFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What it throws goes to `error`, if nothing is there: others still count on this rank.
+template <typename Action>
+void attempt(std::string& error, Action action) {
+  try {
+    action();
+  } catch (const std::exception& failure) {
+    if (error.empty()) error = failure.what();
+  }
+}
+
+// Adds to `error` that messages have not ended although nothing is under way.
+void run_workload(const Options& options, Testbed& testbed, const StopSignal& stop,
+                  Report results_file, Ranks* ranks, std::string& error) {
   std::unique_ptr<workload::Run> run;
   try {
     run = std::make_unique<workload::Run>(testbed, *options.workload,
@@ -344,22 +358,29 @@ uint64_t run_workload(const Options& options, Testbed& testbed, const StopSignal
   pollfd signal{stop.fd(), POLLIN, 0};
   const bool done = run->run([&] { return ::poll(&signal, 1, 0) == 0; });
   const workload::Results results = run->results();
-  if (ranks != nullptr && ranks->rank() != 0) return 0;  // rank 0 has all
+  if (ranks != nullptr && ranks->rank() != 0) return;  // rank 0 has all
   std::fputs(results.text().c_str(), stdout);
-  if (results_file.wanted()) write_results(results_file, options.results_path, results);
-  return done ? results.unfinished() : 0;
+  attempt(error, [&] {
+    if (results_file.wanted()) write_results(results_file, options.results_path, results);
+    if (done && results.unfinished() != 0)
+      throw std::runtime_error(
+          std::to_string(results.unfinished()) +
+          " messages of the workload have not ended, and nothing is under way");
+  });
 }
 
 using Json = nlohmann::ordered_json;
 
 // Of all ranks, at rank 0.
-Json statistics_of(const Json& own, Ranks* ranks) {
+Json statistics_of(const Json& own, const Topology& topology, Ranks* ranks) {
   if (ranks == nullptr) return own;
   const std::string text = own.dump();
   std::vector<Json> parts;
   for (const Bytes& part : ranks->gather(Bytes(text.begin(), text.end())))
     parts.push_back(Json::parse(part.begin(), part.end()));
-  return parts.empty() ? Json() : merged_statistics(std::move(parts));
+  std::vector<std::string> names;
+  for (const TopologySwitch& item : topology.switches) names.push_back(item.name);
+  return parts.empty() ? Json() : merged_statistics(std::move(parts), names);
 }
 
 // How long each rank has waited for others, of all the time.
@@ -375,11 +396,10 @@ void tell_of_waiting(Ranks& ranks, double wall_s) {
   }
 }
 
-void run(Options options, Ranks* ranks) {
+void run(Options options, const StopSignal& stop, Ranks* ranks) {
   if (options.waves) options.waves->log = log;
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
-  const StopSignal stop;
   const auto part = own_part(options, ranks);
   const bool wants_stats =
       ranks == nullptr ? !options.stats_path.empty() : ranks->any(!options.stats_path.empty());
@@ -412,35 +432,49 @@ void run(Options options, Ranks* ranks) {
     if (captures) captures->flush();
     if (losses) losses->flush();
   };
-  uint64_t unfinished = 0;
+  std::string error;
   if (options.workload) {
-    unfinished = run_workload(options, testbed, stop, std::move(results), ranks);
+    run_workload(options, testbed, stop, std::move(results), ranks, error);
   } else {
     serve(options, testbed, servers, clocks.get(), stop, side_sockets, flush);
   }
   flush();
   const double wall_s = seconds_since(start);
   if (wants_stats) {
-    const Json all = statistics_of(statistics(options, testbed, servers, wall_s), ranks);
-    if (stats.wanted()) stats.write("statistics", all.dump(2) + '\n');
+    const Json all = statistics_of(statistics(options, testbed, servers, wall_s),
+                                   testbed.fabric().topology(), ranks);
+    attempt(error, [&] {
+      if (stats.wanted()) stats.write("statistics", all.dump(2) + '\n');
+    });
   }
-  if (ranks != nullptr) tell_of_waiting(*ranks, wall_s);
-  if (unfinished != 0)
-    throw std::runtime_error(std::to_string(unfinished) +
-                             " messages of the workload have not ended, and nothing is under way");
+  if (ranks != nullptr) {
+    tell_of_waiting(*ranks, wall_s);
+    ranks->any(!error.empty());  // all are here
+  }
+  if (!error.empty()) throw LateFailure(error);
 }
 
 }  // namespace
 }  // namespace exrnic
 
 int main(int argc, char** argv) {
+  std::optional<exrnic::StopSignal> stop;
+  try {
+    stop.emplace();  // first, so that it is blocked in the threads of MPI, too
+  } catch (const std::exception& failure) {
+    exrnic::log(failure.what());
+    return exrnic::kFailure;
+  }
   const std::unique_ptr<exrnic::Ranks> ranks = exrnic::join_ranks();
   if (ranks) exrnic::speaker() += ": rank " + std::to_string(ranks->rank());
   int code = exrnic::kFailure;
   std::string error;
   try {
-    exrnic::run(exrnic::parse_options(argc, argv), ranks.get());
+    exrnic::run(exrnic::parse_options(argc, argv), *stop, ranks.get());
     return 0;
+  } catch (const exrnic::LateFailure& failure) {
+    exrnic::log(failure.what());
+    return code;
   } catch (const exrnic::ExitRequest& exit) {
     code = exit.code;
     error = exit.what();

@@ -30,7 +30,6 @@ constexpr char kSynchronised[] = "sync:";
 constexpr char kAutomatic[] = "auto";
 constexpr char kRtlCore[] = "rtl";
 constexpr char kRefCore[] = "ref";
-constexpr char kLockstepCore[] = "lockstep";
 
 // What was typed, before it is understood.
 struct Arguments {
@@ -492,7 +491,9 @@ Options parse_options(int argc, char** argv) {
   describe(app, arguments);
   try {
     app.parse(argc, argv);
-    return understand(arguments);
+    Options options = understand(arguments);
+    options.arguments.assign(argv + 1, argv + argc);
+    return options;
   } catch (const CLI::CallForHelp&) {
     throw ExitRequest(0, app.help());
   } catch (const CLI::ParseError& error) {

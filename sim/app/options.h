@@ -18,6 +18,8 @@
 
 namespace exrnic {
 
+constexpr const char* kLockstepCore = "lockstep";
+
 struct Options {
   std::vector<std::string> sockets;  // of the nodes, in the order of their identifiers
   Profile profile;
@@ -41,6 +43,7 @@ struct Options {
   std::string results_path;                      // of the workload; empty: no file
   unsigned threads = 1;                          // see TestbedOptions
   std::string partition;                         // of ranks; see load_partition()
+  std::vector<std::string> arguments;            // as they were given
   std::optional<WaveWindow> waves;
 };
 

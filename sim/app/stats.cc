@@ -156,21 +156,23 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
 
 // Each part has its nodes and switches, and counts what enters lines that leave it; where those end
 // that belongs to the line.
-Json merged_statistics(std::vector<Json> parts) {
+Json merged_statistics(std::vector<Json> parts, const std::vector<std::string>& names) {
   Json all = parts.front();
   all["ranks"] = parts.size();
   all["actions"] = uint64_t{0};
   std::map<unsigned, Json> nodes;
   std::map<std::string, Json> halves;
-  all["switches"] = Json::object();
+  Json switches = Json::object();
   for (Json& part : parts) {
     all["actions"] = all["actions"].get<uint64_t>() + part["actions"].get<uint64_t>();
     for (Json& node : part["nodes"]) nodes[node["id"]] = node;
-    all["switches"].update(part["switches"]);
+    switches.update(part["switches"]);
     if (!part.contains("near_halves")) continue;
     for (const auto& [end, counters] : part["near_halves"].items()) halves[end] = counters;
   }
   all.erase("near_halves");
+  all["switches"] = Json::object();
+  for (const std::string& name : names) all["switches"][name] = switches[name];
   const auto add_half = [&](const std::string& end, Json& line) {
     const auto half = halves.find(end);
     if (half == halves.end()) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "sim/app/options.h"
@@ -15,7 +16,9 @@ namespace exrnic {
 nlohmann::ordered_json statistics(const Options& options, const Testbed& testbed,
                                   const ServiceLoop::Servers& servers, double wall_s);
 
-// Of a run by several ranks, each of which has given the statistics of its part.
-nlohmann::ordered_json merged_statistics(std::vector<nlohmann::ordered_json> parts);
+// Of a run by several ranks, each of which has given the statistics of its part. `names`: of all
+// switches, in the topology's order.
+nlohmann::ordered_json merged_statistics(std::vector<nlohmann::ordered_json> parts,
+                                         const std::vector<std::string>& names);
 
 }  // namespace exrnic

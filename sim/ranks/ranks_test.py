@@ -37,7 +37,7 @@ class RanksTest(unittest.TestCase):
 
     def start(self, ranks, arguments):
         start = [SIM] if ranks == 1 else mpirun.command(MPI, ranks)
-        return subprocess.Popen([*start, "--core", "ref", "--workload", str(self.workload), *arguments],
+        return subprocess.Popen([*start, *([] if "--core" in arguments else ["--core", "ref"]), "--workload", str(self.workload), *arguments],
                                 cwd=_ROOT, env=mpirun.environment(), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -121,6 +121,26 @@ class RanksTest(unittest.TestCase):
         self.fail(f"mpirun has not started its ranks within {_SECONDS} s")
         return {}
 
+    def test_a_signal_to_one_rank_ends_all_in_order_with_what_there_is(self):
+        self.workload.write_text(json.dumps({"name": "long", "traffic": [
+            {"pattern": "random", "operation": "push", "bytes": 4096, "messages": 1000000}]}))
+        results = self.path / "flows.csv"
+        run = self.start(2, ["--topology", "star:4", "--results", str(results)])
+        try:
+            ranks = self.ranks_of(run.pid)
+            time.sleep(2)  # they have begun
+            os.kill(ranks[1], signal.SIGTERM)
+            output, error = run.communicate(timeout=_SECONDS)
+        finally:
+            run.kill()
+        self.assertEqual(run.returncode, 0, error)
+        self.assertIn("random of push", output)
+        self.assertTrue(results.read_text().startswith("traffic,from,to"))
+
+    def test_a_failure_at_the_end_ends_all(self):
+        for _ in range(3):
+            self.refused(["--topology", "star:4", "--results", "/dev/full"], "could not be written")
+
     def refused(self, arguments, text, ranks=2):
         run = self.run_sim(ranks, arguments)
         self.assertNotEqual(run.returncode, 0)
@@ -129,6 +149,7 @@ class RanksTest(unittest.TestCase):
     def test_what_cannot_be_is_refused(self):
         self.refused(["--topology", "star:2"], "fewer than ranks", ranks=3)
         self.refused([], "--topology")
+        self.refused(["--topology", "star:4", "--core", "lockstep"], "--core lockstep")
         self.refused(["--topology", "star:4", "--trace", str(self.path / "trace")], "--trace")
         partition = self.path / "partition.json"
         partition.write_text(json.dumps({"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}))

@@ -80,10 +80,11 @@ void ScTimeline::run_window(SimTime end) {
   };
   gate_.close();
   outside_gate_.close();
-  if (std::count_if(due_in_.begin(), due_in_.end(), has_work) == 1) {
+  const auto busy = std::count_if(due_in_.begin(), due_in_.end(), has_work);
+  if (busy == 1) {
     work(static_cast<unsigned>(std::find_if(due_in_.begin(), due_in_.end(), has_work) -
                                due_in_.begin()));
-  } else {
+  } else if (busy > 1) {  // none: something is due in other ranks
     crew_.run(work);
   }
   gate_.open(end);

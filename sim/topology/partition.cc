@@ -63,21 +63,24 @@ Partition auto_partition(const Topology& topology, unsigned ranks) {
   std::map<unsigned, unsigned> nodes_of;  // by leaf: how many
   for (const auto& leaf : leaves)
     if (leaf) ++nodes_of[*leaf];
-  // The nodes in order: rank r begins with the first leaf at or behind its share.
-  const auto rank_at = [&](unsigned node) {
-    return static_cast<unsigned>(uint64_t{node} * ranks / topology.nodes);
+  // Leaves in the order of their first nodes; so many nodes have a rank.
+  unsigned placed = 0;
+  const auto rank_at = [&](unsigned place) {
+    return static_cast<unsigned>(uint64_t{place} * ranks / topology.nodes);
   };
-  const unsigned share = (topology.nodes + ranks - 1) / ranks;
   std::vector<std::optional<unsigned>> switches(topology.switches.size());
   for (unsigned node = 0; node < topology.nodes; ++node) {
     const auto& leaf = leaves[node];
-    if (!leaf || nodes_of[*leaf] > share) {
-      partition.nodes[node] = rank_at(node);
-      if (leaf && !switches[*leaf]) switches[*leaf] = rank_at(node);
+    if (!leaf || uint64_t{nodes_of[*leaf]} * ranks > topology.nodes) {
+      partition.nodes[node] = rank_at(placed++);
+      if (leaf && !switches[*leaf]) switches[*leaf] = partition.nodes[node];
       continue;
     }
     // All of a leaf are where the middle one of them is.
-    if (!switches[*leaf]) switches[*leaf] = rank_at(node + (nodes_of[*leaf] - 1) / 2);
+    if (!switches[*leaf]) {
+      switches[*leaf] = rank_at(placed + (nodes_of[*leaf] - 1) / 2);
+      placed += nodes_of[*leaf];
+    }
     partition.nodes[node] = *switches[*leaf];
   }
   place_other_switches(topology, switches);
@@ -94,6 +97,9 @@ Partition load_partition(const std::string& text, const Topology& topology, unsi
   Partition partition;
   partition.ranks = ranks;
   const std::vector<std::set<unsigned>> parts = root.sets("nodes", topology.nodes - 1);
+  for (const auto& list : json["nodes"])
+    if (std::set<nlohmann::json>(list.begin(), list.end()).size() != list.size())
+      root.refuse("nodes", "each node once");
   if (parts.size() != ranks)
     root.refuse("nodes", fmt::format("{} lists, one for each rank", ranks));
   std::vector<std::optional<unsigned>> found(topology.nodes);

@@ -39,6 +39,21 @@ TEST_CASE("each rank has about as many nodes, whatever the topology") {
   }
 }
 
+TEST_CASE("nodes that are not numbered leaf by leaf are spread all the same") {
+  Topology topology;
+  topology.nodes = 32;
+  topology.switches.resize(4);
+  for (unsigned i = 0; i < 4; ++i) topology.switches[i].name = "leaf" + std::to_string(i);
+  for (unsigned node = 0; node < 32; ++node) {
+    TopologyLink link;
+    link.ends[0] = {false, node, 0};
+    link.ends[1] = {true, node % 4, node / 4};
+    topology.links.push_back(link);
+  }
+  for (unsigned rank = 0; rank < 4; ++rank)
+    CHECK(nodes_of_rank(auto_partition(topology, 4), rank) == 8);
+}
+
 TEST_CASE("nodes of one switch are where it is, unless it has more than a rank's share") {
   const Topology topology = load_topology("two-levels:16", 16);  // four of a leaf
   const Partition partition = auto_partition(topology, 2);
@@ -65,6 +80,7 @@ TEST_CASE("a file says the rank of everything, once") {
       {R"({"nodes": [[0, 2]], "switches": {"switch0": 1}})", "2 lists, one for each rank"},
       {R"({"nodes": [[0, 2], [2, 1]], "switches": {"switch0": 1}})", "node 2 is in lists 0 and 1"},
       {R"({"nodes": [[0], [1]], "switches": {"switch0": 1}})", "node 2 is in no list"},
+      {R"({"nodes": [[0, 0, 2], [1]], "switches": {"switch0": 1}})", "each node once"},
       {R"({"nodes": [[0], [1, 3]], "switches": {"switch0": 1}})", "nodes"},
       {R"({"nodes": [[0, 2], [1]], "switches": {"switch0": 2}})", "switch0"},
       {R"({"nodes": [[0, 2], [1]], "switches": {}})", "switch0"},

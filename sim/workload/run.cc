@@ -103,12 +103,15 @@ void Run::add(Results& results, const Bytes& part) const {
 // Parts come by rank; a rank may have any nodes.
 Results Run::results() const {
   Results results(workload_, begin_);
-  const Bytes own = own_part();
-  if (ranks_ == nullptr) {
-    add(results, own);
-  } else {
-    for (const Bytes& part : ranks_->gather(own)) add(results, part);
+  if (ranks_ != nullptr) {
+    for (const Bytes& part : ranks_->gather(own_part())) add(results, part);
     results.sort();
+    return results;
+  }
+  for (unsigned node = 0; node < hosts_.size(); ++node) {
+    const std::vector<Endpoint>& endpoints = plan_.endpoints(node);
+    for (size_t i = 0; i < endpoints.size(); ++i)
+      results.add(node, endpoints[i], hosts_[node]->sent(i), hosts_[node]->received(i));
   }
   return results;
 }
