@@ -29,7 +29,7 @@ _VERILOG_CONSTANTS = (("1'b0", "1'b1"), ("'0", "'1"))
 _C_CONSTANTS = (("true", "false"),)
 _NOT_LOOKED_AT = re.compile(
     r"^\s*(`|#|//|import\b|export\b|package\b|module\b|endmodule|typedef\b|localparam\b|parameter\b|using\b|namespace\b|assert\b|static_assert"
-    r"|input\b|output\b|inout\b|struct\b|class\b|enum\b|template\b|case\b|default\b|public:|private:|/?\*|REQUIRE|CHECK|.*EXRNIC_ALWAYS|.*EXRNIC_HELD)")
+    r"|input\b|output\b|inout\b|struct\b|class\b|enum\b|template\b|case\b|default\b|public:|private:|/?\*|REQUIRE|CHECK)")
 _NUMBER = re.compile(r"(?<![\w'.\[:])\d+(?![\w'.])")
 _NEGATION = re.compile(r"!(?=[A-Za-z_(])")
 _CONDITION = re.compile(r"\bif \(")
@@ -37,11 +37,15 @@ _ASSIGNMENT = re.compile(r"^\s*[\w.\[\]>$\-]+ (<=|=|\+=|-=|\|=|&=) [^;=][^;]*;\s
 
 
 def _code_of(text):
-    """The text with comments and strings blanked, position by position."""
-    def blank(match):
-        return re.sub(r"[^\n]", " ", match.group())
+    """The text with comments, strings and what is asserted blanked, position by position."""
+    def blank(part):
+        return re.sub(r"[^\n]", " ", part)
 
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.DOTALL)
+    code = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', lambda match: blank(match.group()), text, flags=re.DOTALL)
+    for match in re.finditer(r"`EXRNIC_\w+\(", code):
+        end = _closing(code, match.end() - 1) + 1
+        code = code[:match.start()] + blank(code[match.start():end]) + code[end:]
+    return code
 
 
 def _swapped(line, code, one, other):
@@ -52,7 +56,7 @@ def _swapped(line, code, one, other):
 
 
 def _closing(code, start):
-    """Of the parenthesis that opens at `start`; -1: on another line."""
+    """Of the parenthesis that opens at `start`; -1: not there."""
     depth = 0
     for at in range(start, len(code)):
         depth += {"(": 1, ")": -1}.get(code[at], 0)

@@ -38,6 +38,8 @@ class ChangesTest(unittest.TestCase):
         for line in ('// a == b', '  say("a == b");', '#include "a == b"', "  `EXRNIC_ALWAYS(a, b == c)",
                      "  input logic a == b,", "/* a", "  assert(a == b);"):
             self.assertEqual(self.afters("a.sv", line), set(), line)
+        self.assertEqual(self.afters("a.sv", "  `EXRNIC_ALWAYS(a, b(c) ||\n      d == e)\n  assign x = y == z;"),
+                         {"  assign x = y != z;"})
         self.assertEqual(self.afters("a.c", "/* a == b\n   c == d */"), set())
         self.assertEqual(self.afters("a.c", "  x(a == b); // a == b"), {"  x(a != b); // a == b"})
 
