@@ -98,7 +98,7 @@ class RanksTest(unittest.TestCase):
         finally:
             run.kill()
         self.assertNotEqual(run.returncode, 0)
-        self.assertIn("rank", error)
+        self.assertIn("rank 1", error)
         self.assertIn("signal 9", error)
 
     def ranks_of(self, starter):
