@@ -93,6 +93,7 @@ class RanksTest(unittest.TestCase):
         run = self.start(2, ["--topology", "star:4"])
         try:
             ranks = self.ranks_of(run.pid)
+            time.sleep(2)  # they have met
             os.kill(ranks[1], signal.SIGKILL)
             _, error = run.communicate(timeout=10)
         finally:
