@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <tuple>
 
 namespace exrnic {
 namespace {
@@ -29,7 +30,25 @@ uint32_t payload_encoding(unsigned bytes) {
   return encoding;
 }
 
+bool same_bar(const PciDescription::Bar& a, const PciDescription::Bar& b) {
+  const auto fields = [](const PciDescription::Bar& bar) {
+    return std::tie(bar.index, bar.size, bar.is_64bit, bar.prefetchable);
+  };
+  return fields(a) == fields(b);
+}
+
 }  // namespace
+
+bool operator==(const PciDescription& a, const PciDescription& b) {
+  const auto fields = [](const PciDescription& d) {
+    return std::tie(d.vendor_id, d.device_id, d.revision, d.class_code, d.subsystem_vendor_id,
+                    d.subsystem_id, d.msix.vectors, d.msix.bar, d.msix.table_offset,
+                    d.msix.pba_offset, d.msix.capability, d.max_payload, d.link_generation,
+                    d.link_width, d.config_bytes);
+  };
+  return fields(a) == fields(b) &&
+         std::equal(a.bars.begin(), a.bars.end(), b.bars.begin(), b.bars.end(), same_bar);
+}
 
 PciConfigSpace::PciConfigSpace(const PciDescription& description)
     : max_payload_supported_(description.max_payload) {

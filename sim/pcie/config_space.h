@@ -24,10 +24,11 @@ struct PciDescription {
     bool prefetchable = false;
   };
   struct Msix {
-    unsigned vectors = 0;  // 1..2048
+    unsigned vectors = 0;  // 1..2048; 0: a device that has its own configuration space has none
     unsigned bar = 0;      // of both the table and the pending bits
     uint32_t table_offset = 0;
     uint32_t pba_offset = 0;
+    unsigned capability = 0;  // its place, in the configuration space of a device that has its own
   };
 
   uint16_t vendor_id = 0;
@@ -41,7 +42,10 @@ struct PciDescription {
   unsigned max_payload = 256;    // largest MPS that the function can do: 128, 256, ... 4096
   unsigned link_generation = 3;  // 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32
   unsigned link_width = 8;       // lanes
+  size_t config_bytes = 4096;    // 256 or 4096
 };
+bool operator==(const PciDescription& a, const PciDescription& b);
+inline bool operator!=(const PciDescription& a, const PciDescription& b) { return !(a == b); }
 
 class PciConfigSpace {
  public:

@@ -42,6 +42,10 @@ class HostPort {
   virtual void fire_msix(unsigned vector) = 0;
 };
 
+// The configuration space of a device that has one of its own, among its BARs. Accesses to it are
+// of 1, 2 or 4 bytes.
+constexpr unsigned kConfigSpace = 7;
+
 // The device as a host sees it.
 class DevicePort {
  public:

@@ -2,12 +2,10 @@
 #include "sim/vfio_user/msix.h"
 
 #include <fcntl.h>
-#include <linux/pci_regs.h>
 #include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 
 namespace exrnic::vfio_user {
@@ -27,13 +25,6 @@ void signal(int eventfd) {
 }
 
 }  // namespace
-
-Msix::Msix(const PciDescription::Msix& layout, size_t bar_size)
-    : layout_(layout), vectors_(layout.vectors), bar_(bar_size) {
-  assert(layout.table_offset + layout.vectors * PCI_MSIX_ENTRY_SIZE <= bar_size);
-  assert(layout.pba_offset + (layout.vectors + 63) / 64 * 8 <= bar_size);
-  reset();
-}
 
 std::optional<Fault> Msix::set_irqs(const SetIrqsRequest& request, std::vector<UniqueFd> fds) {
   if (request.start > vectors_.size() || request.count > vectors_.size() - request.start) {
@@ -112,44 +103,8 @@ bool Msix::taken() {
   return true;
 }
 
-void Msix::read_bar(size_t offset, uint8_t* out, size_t length) const {
-  assert(offset <= bar_.size() && length <= bar_.size() - offset);
-  for (size_t i = 0; i < length; ++i) {
-    const size_t at = offset + i;
-    out[i] = bar_[at];
-    if (at < layout_.pba_offset) continue;
-    for (size_t bit = 0; bit < 8; ++bit) {
-      const size_t vector = (at - layout_.pba_offset) * 8 + bit;
-      if (vector < vectors_.size() && vectors_[vector].pending) {
-        out[i] = static_cast<uint8_t>(out[i] | 1u << bit);
-      }
-    }
-  }
-}
-
-void Msix::write_bar(size_t offset, const uint8_t* data, size_t length) {
-  assert(offset <= bar_.size() && length <= bar_.size() - offset);
-  const size_t table_end = layout_.table_offset + vectors_.size() * PCI_MSIX_ENTRY_SIZE;
-  for (size_t i = 0; i < length; ++i) {
-    const size_t at = offset + i;
-    if (at < layout_.table_offset || at >= table_end) continue;
-    uint8_t writable = 0xff;
-    const size_t field = (at - layout_.table_offset) % PCI_MSIX_ENTRY_SIZE;
-    if (field == PCI_MSIX_ENTRY_LOWER_ADDR) writable = 0xfc;  // messages are dwords
-    if (field >= PCI_MSIX_ENTRY_VECTOR_CTRL) {
-      writable = field == PCI_MSIX_ENTRY_VECTOR_CTRL ? PCI_MSIX_ENTRY_CTRL_MASKBIT : 0;
-    }
-    bar_[at] = data[i] & writable;
-  }
-}
-
 void Msix::reset() {
-  std::fill(bar_.begin(), bar_.end(), uint8_t{0});
-  for (size_t i = 0; i < vectors_.size(); ++i) {
-    bar_[layout_.table_offset + i * PCI_MSIX_ENTRY_SIZE + PCI_MSIX_ENTRY_VECTOR_CTRL] =
-        PCI_MSIX_ENTRY_CTRL_MASKBIT;
-    vectors_[i].pending = false;
-  }
+  for (Vector& vector : vectors_) vector.pending = false;
 }
 
 void Msix::disconnect() {

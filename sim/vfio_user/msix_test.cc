@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/vfio_user/msix.h"
-
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 #include <sys/socket.h>
@@ -8,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 
+#include "sim/vfio_user/msix_bar.h"
 #include "sim/vfio_user/test_support.h"
 
 namespace exrnic::vfio_user {
@@ -17,7 +16,8 @@ constexpr unsigned kVectors = 32;
 constexpr size_t kPba = 0x800;
 
 struct Fixture {
-  Msix msix{{kVectors, 1, 0, kPba}, 4096};
+  Msix msix{kVectors};
+  MsixBar bar{{kVectors, 1, 0, kPba, 0}, 4096, msix};
   Eventfd events[kVectors];
 
   int set(IrqData data, IrqAction action, uint32_t start, uint32_t count,
@@ -33,7 +33,7 @@ struct Fixture {
   }
   uint8_t pending(unsigned byte) const {
     uint8_t value = 0;
-    msix.read_bar(kPba + byte, &value, 1);
+    bar.read(kPba + byte, &value, 1);
     return value;
   }
 };
@@ -155,13 +155,13 @@ TEST_CASE_METHOD(Fixture, "the table is memory, masked after a reset, and nothin
   uint32_t control = 0;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&control);
   const size_t entry = 7 * PCI_MSIX_ENTRY_SIZE;
-  msix.read_bar(entry + PCI_MSIX_ENTRY_VECTOR_CTRL, reinterpret_cast<uint8_t*>(&control), 4);
+  bar.read(entry + PCI_MSIX_ENTRY_VECTOR_CTRL, reinterpret_cast<uint8_t*>(&control), 4);
   CHECK(control == PCI_MSIX_ENTRY_CTRL_MASKBIT);
 
   const std::vector<uint8_t> ones(4096, 0xff);
-  msix.write_bar(0, ones.data(), ones.size());
+  bar.write(0, ones.data(), ones.size());
   std::vector<uint8_t> back(4096);
-  msix.read_bar(0, back.data(), back.size());
+  bar.read(0, back.data(), back.size());
   CHECK(back[entry] == 0xfc);
   CHECK(back[entry + PCI_MSIX_ENTRY_DATA] == 0xff);
   CHECK(back[entry + PCI_MSIX_ENTRY_VECTOR_CTRL] == 1);
@@ -171,9 +171,9 @@ TEST_CASE_METHOD(Fixture, "the table is memory, masked after a reset, and nothin
   CHECK(back[4095] == 0);
 
   control = 0;
-  msix.write_bar(entry + PCI_MSIX_ENTRY_VECTOR_CTRL, bytes, 4);
-  msix.reset();
-  msix.read_bar(0, back.data(), back.size());
+  bar.write(entry + PCI_MSIX_ENTRY_VECTOR_CTRL, bytes, 4);
+  bar.reset();
+  bar.read(0, back.data(), back.size());
   CHECK(back[entry] == 0);
   CHECK(back[entry + PCI_MSIX_ENTRY_VECTOR_CTRL] == 1);
 }

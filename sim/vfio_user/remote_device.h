@@ -7,6 +7,9 @@
 // or does not answer in time, is given up: alive() is false, end_reason() says why, all that waits
 // for it fails, and it touches nothing any more.
 //
+// Time: the server is asked for a sign of life behind everything that it is sent. waiting() says
+// that it owes one; who stops simulated time meanwhile has a device that is infinitely fast.
+//
 // Order: the server gets accesses in the order in which they are made here; the host hears of an
 // interrupt behind the DMA that the server has sent before it.
 // Threads: none; no call but the constructor waits.
@@ -20,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,8 +48,9 @@ class RemoteHost {
 class RemoteDevice {
  public:
   struct Limits {
-    std::chrono::milliseconds answer{5000};  // of the server to each request
-    size_t dmas = 256;                       // of the device that are not answered yet
+    // Of the server to each request. The time in which it waits for the host does not count.
+    std::chrono::milliseconds answer{5000};
+    size_t dmas = 256;  // of the device that are not answered yet
     uint64_t bar_bytes = uint64_t{1} << 40;
   };
   struct Bar {
@@ -53,6 +58,14 @@ class RemoteDevice {
     uint64_t size;
     bool is_64bit;
     bool prefetchable;
+  };
+  struct MsixTable {
+    unsigned capability;  // its offset in the configuration space
+    unsigned bar;
+    uint32_t table_offset;
+    uint32_t pba_offset;
+    unsigned vectors;
+    unsigned pba_bar;  // of some devices another one
   };
   static constexpr size_t kHeaderBytes = 64;
 
@@ -66,6 +79,9 @@ class RemoteDevice {
   const std::array<uint8_t, kHeaderBytes>& header() const { return header_; }
   size_t config_bytes() const { return config_bytes_; }
   const std::vector<Bar>& bars() const { return bars_; }
+  // As its configuration space says, if that makes sense: table and pending bits are in its BARs.
+  const std::optional<MsixTable>& msix() const { return msix_; }
+  // That can fire: no more than the table has, nor than the server says.
   unsigned vectors() const { return static_cast<unsigned>(interrupts_.size()); }
 
   // Accesses to a region of <linux/vfio.h>, of 1 to kMaxDataTransfer bytes within it.
@@ -87,13 +103,16 @@ class RemoteDevice {
   const std::string& end_reason() const { return end_reason_; }
   size_t requests_in_flight() const { return requests_.size(); }
 
+  // The server has not yet answered all that it was sent, and does not wait for the host itself.
+  bool waiting() const { return alive() && dmas_ == 0 && !settled(); }
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Request {
     uint16_t command;
-    size_t reply_head;    // bytes in front of the data
-    size_t reply_length;  // of the data
-    Clock::time_point deadline;
+    size_t reply_head;           // bytes in front of the data
+    size_t reply_length;         // of the data
+    Clock::time_point deadline;  // of server_time()
     ReadDone done;
   };
 
@@ -101,17 +120,24 @@ class RemoteDevice {
   void find_regions(unsigned regions);
   void find_bar(unsigned index, uint64_t size);
   void find_interrupts(unsigned irqs);
+  void find_msix(const Bytes& config);
+  bool within_bar(unsigned bar, uint64_t offset, uint64_t length) const;
+  void take_interrupts(unsigned count);
   void require(int error);
 
   void send(const Header& header, const Bytes& payload);
   void ask(Command command, const Bytes& payload, size_t reply_head, size_t reply_length,
            ReadDone done);
+  void ping();
+  bool settled() const { return requests_.empty() && noted_.empty(); }
+  Clock::time_point server_time() const;
   void take(Message& message);
   void take_reply(const Message& message);
   void take_dma_read(const Message& message);
   void take_dma_write(const Message& message);
   void answer(const Header& request, int error, const Bytes& payload);
   bool note_interrupts();
+  bool tell_interrupts();
   void give_up(const std::string& reason);
 
   RemoteHost& host_;
@@ -120,13 +146,18 @@ class RemoteDevice {
   std::array<uint8_t, kHeaderBytes> header_{};
   size_t config_bytes_ = 0;
   std::vector<Bar> bars_;
+  std::optional<MsixTable> msix_;
   std::vector<UniqueFd> interrupts_;  // eventfds, by vector
   std::set<unsigned> noted_;          // vectors that the host has not heard of yet
 
   std::map<uint16_t, Request> requests_;  // by identifier
   std::vector<uint16_t> order_;           // of requests, oldest first
   uint16_t last_id_ = 0;
-  size_t dmas_ = 0;
+  bool ping_under_way_ = false;
+  bool ping_again_ = false;  // something was sent behind it
+  size_t dmas_ = 0;          // that the host has not answered
+  Clock::time_point dmas_since_{};
+  Clock::duration waited_for_host_{};
   std::string end_reason_;
   // What the host answers later finds out by it whether this is still here.
   std::shared_ptr<RemoteDevice*> self_ = std::make_shared<RemoteDevice*>(this);

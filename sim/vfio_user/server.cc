@@ -20,19 +20,31 @@ constexpr size_t kMessagesAtOnce = 64;
 // CPU accesses that may wait in front of a device before its socket is read no further.
 constexpr size_t kMostBacklog = 1024;
 
+constexpr char kSecondClient[] = "refused a second client: one is connected";
+
 }  // namespace
 
 VfioUserServer::VfioUserServer(const std::string& socket_path, const PciDescription& description,
                                Log log, const MemoryBudget& budget)
+    : VfioUserServer(socket_path, std::move(log), budget) {
+  description_ = description;
+  config_.emplace(description);
+}
+
+VfioUserServer::VfioUserServer(const std::string& socket_path, Log log, const MemoryBudget& budget)
     : log_([name = socket_path, log = std::move(log)](const std::string& line) {
         if (log) log("vfio-user " + name + ": " + line);
       }),
       budget_(budget),
-      description_(description),
-      config_(description_),
       listener_(socket_path, log_) {}
 
 VfioUserServer::~VfioUserServer() = default;
+
+void VfioUserServer::describe(std::optional<PciDescription> description) {
+  assert(!config_ && "what is kept here does not change");
+  description_ = std::move(description);
+  if (session_ && description_) session_->function().describe(*description_);
+}
 
 // A client that only stores would else fill our memory: real flow control would stall its CPU.
 short VfioUserServer::session_events() const {
@@ -56,7 +68,7 @@ bool VfioUserServer::service() {
   bool worked = (fds[1].revents != 0 || has_postponed()) && serve_session(fds[1].revents);
   if (waiting_ && fds[2].revents != 0) {
     stop_waiting();
-    refuse();
+    refuse(kSecondClient);
     worked = true;
   }
   if (fds[0].revents != 0) worked |= accept_client();
@@ -73,16 +85,17 @@ bool VfioUserServer::accept_client() {
   } else if (!waiting_) {
     wait(std::move(socket));
   } else {
-    refuse();
+    refuse(kSecondClient);
   }
   return true;
 }
 
 void VfioUserServer::begin_session(UniqueFd socket) {
+  if (!description_) return refuse("refused a client: there is no device");
   try {
     session_ = std::make_shared<Session>(
-        std::move(socket),
-        Session::Context{description_, config_, *device_, counters_, log_, budget_, answer_limit_});
+        std::move(socket), Session::Context{*description_, config_ ? &*config_ : nullptr, *device_,
+                                            counters_, log_, budget_, answer_limit_});
   } catch (const std::bad_alloc&) {
     return log_("refused a client: there is no memory for it");
   }
@@ -96,7 +109,9 @@ void VfioUserServer::wait(UniqueFd socket) {
   constexpr auto kSeconds = std::chrono::duration_cast<std::chrono::seconds>(kGrace);
   const itimerspec grace{{0, 0}, {kSeconds.count(), nanoseconds(kGrace - kSeconds).count()}};
   grace_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!grace_ || ::timerfd_settime(grace_.get(), 0, &grace, nullptr) != 0) return refuse();
+  if (!grace_ || ::timerfd_settime(grace_.get(), 0, &grace, nullptr) != 0) {
+    return refuse(kSecondClient);
+  }
   waiting_ = std::move(socket);
 }
 
@@ -105,9 +120,9 @@ void VfioUserServer::stop_waiting() {
   grace_ = UniqueFd();
 }
 
-void VfioUserServer::refuse() {
+void VfioUserServer::refuse(const std::string& why) {
   ++counters_.clients_refused;
-  log_("refused a second client: one is connected");
+  log_(why);
 }
 
 bool VfioUserServer::serve_session(short events) {
@@ -132,7 +147,7 @@ void VfioUserServer::end_session(const std::string& why) {
   log_(why);
   // Memory and interrupts go first, so that nothing that the reset sets off can reach them.
   session_.reset();
-  config_.reset();
+  if (config_) config_->reset();
   device_->reset();
   if (!waiting_) return;
   begin_session(std::move(waiting_));
@@ -140,7 +155,7 @@ void VfioUserServer::end_session(const std::string& why) {
 }
 
 bool VfioUserServer::dma_allowed() {
-  if (session_ && config_.bus_master_enabled()) return true;
+  if (session_ && session_->function().may_reach_host()) return true;
   ++counters_.dma_refused_bus_master;
   return false;
 }
@@ -163,7 +178,8 @@ bool VfioUserServer::interrupts_taken() { return !session_ || session_->msix().t
 
 // An MSI-X message is a memory write of the device: it needs bus mastering too.
 void VfioUserServer::fire_msix(unsigned vector) {
-  const bool fired = session_ && config_.bus_master_enabled() && session_->msix().fire(vector);
+  const bool fired =
+      session_ && session_->function().may_reach_host() && session_->msix().fire(vector);
   if (!fired) ++counters_.interrupts_dropped;
 }
 

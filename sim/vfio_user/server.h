@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A vfio-user server: it offers one RNIC to one client at a time (QEMU's vfio-user-pci, or a
-// driver in user space) over a unix socket, and is that RNIC's HostPort.
+// A vfio-user server: it offers one device to one client at a time (QEMU's vfio-user-pci, or a
+// driver in user space) over a unix socket, and is that device's HostPort.
+//
+// The configuration space and the MSI-X table of a device of this process are kept here. Another
+// one has its own, somewhere else: all accesses are passed on to it, in simulated time. It may go
+// and come while a client is connected.
 //
 // service() never waits. A client may come, misbehave, die and come again; each time it leaves,
 // its memory and interrupts are dropped and the device is reset. One whose requests need more
@@ -18,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,12 +47,19 @@ class VfioUserServer : public HostPort {
   // std::runtime_error with one clear line if the path cannot be served.
   VfioUserServer(const std::string& socket_path, const PciDescription& description, Log log,
                  const MemoryBudget& budget = {});
+  // Likewise, of a device that is passed on: none at first.
+  VfioUserServer(const std::string& socket_path, Log log, const MemoryBudget& budget = {});
   ~VfioUserServer() override;
   VfioUserServer(const VfioUserServer&) = delete;
   VfioUserServer& operator=(const VfioUserServer&) = delete;
 
   // The device to drive; before the first service(), and until the server is destroyed.
   void attach(DevicePort& device) { device_ = &device; }
+
+  // Of a device that is passed on: what is behind the socket from now on. Without one a client is
+  // refused. One that is connected keeps what it was told of: while another device is there it
+  // finds all ones, and that device reaches nothing of it. At any time, by the thread that serves.
+  void describe(std::optional<PciDescription> description);
 
   // The device may wait for its client: memory that the client has granted without a file is
   // reached by messages, each of which is answered within `limit`, or the client is let go. For a
@@ -67,8 +79,9 @@ class VfioUserServer : public HostPort {
 
   bool connected() const { return session_ != nullptr; }
   const Counters& counters() const { return counters_; }
-  // Of the client that is connected, or the values after a reset.
-  const PciConfigSpace& config_space() const { return config_; }
+  // Of the client that is connected, or the values after a reset. Not of a device that is passed
+  // on.
+  const PciConfigSpace& config_space() const { return *config_; }
 
   // HostPort
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
@@ -80,7 +93,7 @@ class VfioUserServer : public HostPort {
   void begin_session(UniqueFd socket);
   void wait(UniqueFd socket);
   void stop_waiting();
-  void refuse();
+  void refuse(const std::string& why);
   short session_events() const;
   bool serve_session(short events);
   void end_session(const std::string& why);
@@ -88,8 +101,8 @@ class VfioUserServer : public HostPort {
 
   const Log log_;
   const MemoryBudget budget_;
-  PciDescription description_;
-  PciConfigSpace config_;
+  std::optional<PciDescription> description_;
+  std::optional<PciConfigSpace> config_;  // none: the device is passed on
   Counters counters_;
   std::chrono::milliseconds answer_limit_{0};
   DevicePort* device_ = nullptr;

@@ -11,16 +11,17 @@ namespace exrnic::vfio_user {
 namespace {
 
 // Beyond these a client is not listened to until what it asked for is done.
-constexpr size_t kMostReadsInFlight = 64;
+constexpr size_t kMostLoadsInFlight = 64;
 constexpr size_t kMostQueuedBytes = 256 * 1024;
 // A client that asks for nonsense in a loop must not fill the log.
 constexpr unsigned kMostRefusalsLogged = 16;
 
-size_t msix_bar_size(const PciDescription& description) {
-  for (const PciDescription::Bar& bar : description.bars) {
-    if (bar.index == description.msix.bar) return bar.size;
+std::unique_ptr<PciFunction> make_function(const Session::Context& context, Msix& msix) {
+  if (context.config == nullptr) {
+    return std::make_unique<PassedOnFunction>(context.description, msix, context.device,
+                                              context.log);
   }
-  return 0;  // Msix asserts that its table fits
+  return std::make_unique<KeptFunction>(context.description, *context.config, msix, context.device);
 }
 
 // Calls use(value) if the request was well-formed.
@@ -42,12 +43,13 @@ Session::Session(UniqueFd socket, const Context& context)
     : context_(context),
       connection_(std::move(socket), Connection::Peer::kClient),
       dma_(context.budget),
-      msix_(context.description.msix, msix_bar_size(context.description)) {
+      msix_(context.description.msix.vectors),
+      function_(make_function(context, msix_)) {
   if (context.answer_limit.count() > 0) connection_.talk_both_ways();
 }
 
 bool Session::wants_input() const {
-  return reads_in_flight_ < kMostReadsInFlight && connection_.queued_bytes() < kMostQueuedBytes;
+  return loads_in_flight_ < kMostLoadsInFlight && connection_.queued_bytes() < kMostQueuedBytes;
 }
 
 short Session::poll_events() const {
@@ -66,7 +68,8 @@ Session::State Session::service(size_t most) {
   if (!end_reason_.empty()) return State::kEnded;
   connection_.flush();  // a loss shows below, when the socket has nothing more to give
   State state = State::kIdle;
-  for (size_t i = 0; i < most && wants_input(); ++i) {
+  extra_accesses_ = 0;
+  for (size_t i = 0; i + extra_accesses_ < most && wants_input(); ++i) {
     Message message;
     switch (next_message(&message)) {
       case Connection::Status::kNothing:
@@ -218,7 +221,7 @@ Session::Outcome Session::handle_set_irqs(Message& message) {
           return malformed("file descriptors with a SET_IRQS that takes none");
         }
         if (request.index == VFIO_PCI_MSIX_IRQ_INDEX) {
-          return done<Outcome>(msix_.set_irqs(request, std::move(message.fds)));
+          return set_msix(request, std::move(message.fds));
         }
         if (request.count == 0) return Bytes();  // disabling what is not there is no mistake
         return refused(EINVAL, "SET_IRQS of interrupt " + std::to_string(request.index) +
@@ -226,16 +229,18 @@ Session::Outcome Session::handle_set_irqs(Message& message) {
       });
 }
 
-Session::Outcome Session::handle_reset(const Message& message) {
-  if (!message.payload.empty()) return malformed("DEVICE_RESET with a payload");
-  reset_function();
+Session::Outcome Session::set_msix(const SetIrqsRequest& request, std::vector<UniqueFd> fds) {
+  const bool set_up = !fds.empty();
+  if (auto fault = msix_.set_irqs(request, std::move(fds))) return std::move(*fault);
+  if (set_up) function_->interrupts_set_up(request);
+  if (request.count == 0) function_->interrupts_released();
   return Bytes();
 }
 
-void Session::reset_function() {
-  context_.config.reset();
-  msix_.reset();
-  context_.device.reset();
+Session::Outcome Session::handle_reset(const Message& message) {
+  if (!message.payload.empty()) return malformed("DEVICE_RESET with a payload");
+  function_->reset();
+  return Bytes();
 }
 
 }  // namespace exrnic::vfio_user

@@ -14,6 +14,7 @@
 #include "sim/pcie/host_port.h"
 #include "sim/vfio_user/dma_map.h"
 #include "sim/vfio_user/msix.h"
+#include "sim/vfio_user/pci_function.h"
 #include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/report.h"
 #include "sim/vfio_user/transport.h"
@@ -24,8 +25,8 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   // Everything referred to outlives the session.
   struct Context {
-    const PciDescription& description;
-    PciConfigSpace& config;
+    PciDescription description;  // the client is told of; it does not change
+    PciConfigSpace* config;      // null: the device is passed on
     DevicePort& device;
     Counters& counters;
     const Log& log;
@@ -52,9 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool dma_write(uint64_t address, const uint8_t* data, size_t length);
   DmaMap& dma() { return dma_; }
   Msix& msix() { return msix_; }
-
-  // Back to the state after a reset of the function; loads in flight are answered by the device.
-  void reset_function();
+  PciFunction& function() { return *function_; }
 
  private:
   struct Later {};  // the reply goes out when the device answers
@@ -68,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Outcome handle_get_region_info(const Message& message);
   Outcome handle_get_irq_info(const Message& message);
   Outcome handle_set_irqs(Message& message);
+  Outcome set_msix(const SetIrqsRequest& request, std::vector<UniqueFd> fds);
   Outcome handle_region_read(const Message& message);
   Outcome handle_region_write(const Message& message);
   Outcome handle_region_write_multi(const Message& message);
@@ -77,7 +77,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Fault> check_region(const char* what, const RegionAccess& access) const;
   void write_region(const RegionWrite& write);
   Outcome read_device(const Header& header, const RegionAccess& access);
-  void finish_read(const Header& header, const RegionAccess& access, uint64_t value);
+  void write_device(const RegionWrite& write);
 
   bool reaches_by_messages(uint64_t address, size_t length, bool for_write);
   std::optional<Message> ask(Command command, const Bytes& payload);
@@ -92,9 +92,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Connection connection_;
   DmaMap dma_;
   Msix msix_;
+  const std::unique_ptr<PciFunction> function_;
   bool greeted_ = false;  // VERSION came
-  size_t reads_in_flight_ = 0;
-  uint16_t last_id_ = 0;  // of what was asked of the client
+  size_t loads_in_flight_ = 0;
+  size_t extra_accesses_ = 0;  // of this service(), beyond one for each message
+  uint16_t last_id_ = 0;       // of what was asked of the client
   std::deque<Message> postponed_;
   unsigned refusals_logged_ = 0;
   std::string end_reason_;

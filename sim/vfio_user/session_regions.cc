@@ -9,9 +9,21 @@
 namespace exrnic::vfio_user {
 namespace {
 
-bool is_register_access(const RegionAccess& access) {
-  const uint32_t n = access.count;
-  return (n == 1 || n == 2 || n == 4 || n == 8) && access.offset % n == 0;
+// The DevicePort's number of a region.
+static_assert(VFIO_PCI_BAR0_REGION_INDEX == 0 && VFIO_PCI_CONFIG_REGION_INDEX == kConfigSpace);
+
+// The natural accesses that an access consists of, in ascending order.
+template <typename Use>
+size_t for_each_part(const RegionAccess& access, Use use) {
+  const unsigned most = access.region == VFIO_PCI_CONFIG_REGION_INDEX ? 4 : 8;
+  size_t parts = 0;
+  for (uint32_t at = 0; at < access.count; ++parts) {
+    unsigned size = most;
+    while ((access.offset + at) % size != 0 || size > access.count - at) size /= 2;
+    use(at, size);
+    at += size;
+  }
+  return parts;
 }
 
 std::string describe(const char* what, const RegionAccess& access) {
@@ -22,28 +34,21 @@ std::string describe(const char* what, const RegionAccess& access) {
 }  // namespace
 
 uint64_t Session::region_size(uint32_t region) const {
-  if (region == VFIO_PCI_CONFIG_REGION_INDEX) return PciConfigSpace::kSize;
+  if (region == VFIO_PCI_CONFIG_REGION_INDEX) return context_.description.config_bytes;
   for (const PciDescription::Bar& bar : context_.description.bars) {
     if (VFIO_PCI_BAR0_REGION_INDEX + bar.index == region) return bar.size;
   }
   return 0;
 }
 
-// A register access that is not one of the CPU's natural ones has no meaning on the device's bus;
-// it is refused and not split, since splitting would invent an order for its parts.
 std::optional<Fault> Session::check_region(const char* what, const RegionAccess& access) const {
   const uint64_t size = region_size(access.region);
   if (access.offset > size || access.count > size - access.offset) {
     return refused(EINVAL, describe(what, access) + ": the region has " + std::to_string(size));
   }
-  if (access.region == VFIO_PCI_CONFIG_REGION_INDEX) return std::nullopt;
-  if (!context_.config.memory_enabled()) {
-    return refused(EIO, describe(what, access) + ": memory accesses are disabled");
-  }
-  if (access.region == context_.description.msix.bar || is_register_access(access)) {
-    return std::nullopt;
-  }
-  return refused(EINVAL, describe(what, access) + ": not 1, 2, 4 or 8 bytes, aligned");
+  auto fault = function_->check(access);
+  if (fault) fault->reason = describe(what, access) + ": " + fault->reason;
+  return fault;
 }
 
 Session::Outcome Session::handle_region_read(const Message& message) {
@@ -51,51 +56,49 @@ Session::Outcome Session::handle_region_read(const Message& message) {
   if (const auto* fault = std::get_if<Fault>(&parsed)) return *fault;
   const RegionAccess& access = std::get<RegionAccess>(parsed);
   if (auto fault = check_region("REGION_READ", access)) return std::move(*fault);
-
-  const bool is_config = access.region == VFIO_PCI_CONFIG_REGION_INDEX;
-  if (!is_config && access.region != context_.description.msix.bar) {
-    return read_device(message.header, access);
-  }
   Bytes data(access.count);
-  if (is_config) {
-    context_.config.read(access.offset, data.data(), data.size());
-  } else {
-    msix_.read_bar(access.offset, data.data(), data.size());
-  }
+  if (!function_->read(access, data.data())) return read_device(message.header, access);
   return encode_region_access(access, data.data(), data.size());
 }
 
+// One load for each part; the last answer completes the reply.
 Session::Outcome Session::read_device(const Header& header, const RegionAccess& access) {
-  ++reads_in_flight_;
-  context_.device.mmio_read(access.region, access.offset, access.count,
-                            [self = weak_from_this(), header, access](uint64_t value) {
-                              // The client may have left in the meantime.
-                              if (const auto session = self.lock()) {
-                                session->finish_read(header, access, value);
-                              }
-                            });
+  struct Reply {
+    Bytes data;
+    size_t missing;
+  };
+  const auto reply = std::make_shared<Reply>(Reply{Bytes(access.count), access.count});
+  const auto load = [&](uint32_t at, unsigned size) {
+    ++loads_in_flight_;
+    context_.device.mmio_read(
+        access.region, access.offset + at, size,
+        [self = weak_from_this(), header, access, reply, at, size](uint64_t value) {
+          for (unsigned i = 0; i < size; ++i)
+            reply->data[at + i] = static_cast<uint8_t>(value >> (8 * i));
+          reply->missing -= size;
+          const auto session = self.lock();
+          if (!session) return;  // the client has left in the meantime
+          --session->loads_in_flight_;
+          if (reply->missing > 0) return;
+          session->conclude(header,
+                            encode_region_access(access, reply->data.data(), reply->data.size()));
+        });
+  };
+  extra_accesses_ += for_each_part(access, load) - 1;
   return Later{};
 }
 
-void Session::finish_read(const Header& header, const RegionAccess& access, uint64_t value) {
-  --reads_in_flight_;
-  uint8_t data[sizeof(value)];
-  for (size_t i = 0; i < sizeof(data); ++i) data[i] = static_cast<uint8_t>(value >> (8 * i));
-  conclude(header, encode_region_access(access, data, access.count));
+void Session::write_region(const RegionWrite& write) {
+  if (!function_->write(write)) write_device(write);
 }
 
-void Session::write_region(const RegionWrite& write) {
-  const RegionAccess& access = write.access;
-  if (access.region == VFIO_PCI_CONFIG_REGION_INDEX) {
-    const auto effect = context_.config.write(access.offset, write.data, access.count);
-    if (effect == PciConfigSpace::Effect::kFunctionReset) reset_function();
-  } else if (access.region == context_.description.msix.bar) {
-    msix_.write_bar(access.offset, write.data, access.count);
-  } else {
+void Session::write_device(const RegionWrite& write) {
+  const auto store = [&](uint32_t at, unsigned size) {
     uint64_t value = 0;
-    for (size_t i = 0; i < access.count; ++i) value |= uint64_t{write.data[i]} << (8 * i);
-    context_.device.mmio_write(access.region, access.offset, access.count, value);
-  }
+    for (unsigned i = 0; i < size; ++i) value |= uint64_t{write.data[at + i]} << (8 * i);
+    context_.device.mmio_write(write.access.region, write.access.offset + at, size, value);
+  };
+  extra_accesses_ += for_each_part(write.access, store) - 1;
 }
 
 Session::Outcome Session::handle_region_write(const Message& message) {
