@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The RNIC as a SystemC module: owns a Core, gives it a clock, and joins it to its PCIe and
 // Ethernet connectors by plain calls (a signal per port would cost more than the verilated core).
-//
-// Clock: rising edges lie at multiples of the period since time 0. An idle core gets none, nor does
-// one in cycles that it can do without, but for the one that it wants to be woken for; an input
-// starts the clock again at the next edge of that same grid, strictly after the input's arrival.
 #pragma once
 
 #include <array>
@@ -15,6 +11,7 @@
 #include <systemc>
 
 #include "exrnic_hw.h"
+#include "rtl-model/systemc/clock.h"
 #include "rtl-model/systemc/core.h"
 #include "rtl-model/systemc/rnic_ports.h"
 #include "rtl-model/systemc/scheduler.h"
@@ -24,6 +21,7 @@ namespace exrnic {
 class RnicModule final : public sc_core::sc_module,
                          public PcieEndpoint,
                          public FrameReceiver,
+                         private Clocked,
                          private CoreSink {
  public:
   // Must be constructed in the SystemC context (see SimContext) that is to run it.
@@ -57,9 +55,9 @@ class RnicModule final : public sc_core::sc_module,
 
   bool processor_runs() const { return core_->processor_runs(); }
 
-  uint64_t cycles() const { return cycles_; }  // clock edges that the core has seen
-  bool clocked() const { return clocked_; }    // false: idle, no edge is scheduled
-  uint64_t period_ps() const { return period_ps_; }
+  uint64_t cycles() const { return clock_.cycles(); }  // clock edges that the core has seen
+  bool clocked() const { return clock_.clocked(); }    // false: idle, no edge is scheduled
+  uint64_t period_ps() const { return clock_.period_ps(); }
 
  private:
   bool can_write() override { return pcie_->can_write(); }
@@ -74,25 +72,14 @@ class RnicModule final : public sc_core::sc_module,
   void transmit(Frame&& frame) override { ethernet_->transmit(std::move(frame)); }
   uint64_t busy_cycles(Ready which) override;
 
-  uint64_t now_ps() const;
-  void clock_edge();
-  void finish_edge();  // What comes at the time of an edge is there for the next one, in any order
+  void step(uint64_t time_ns) override { core_->step(time_ns); }
+  bool idle() const override { return core_->idle(); }
+  uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
+  uint32_t spare_cycles() override { return core_->spare_cycles(); }
+  void skip(uint64_t cycles) override { core_->skip(cycles); }
   void wake();
-  void schedule(uint64_t ps);  // the next edge
-  uint64_t wake_ps() const;    // the edge at which the core wants to be woken; 0: none
-  void sleep();                // until then
-  void wake_up();
 
-  uint64_t period_ps_;
-  Scheduler& scheduler_;
-  std::unique_ptr<Scheduler::Alarm> edge_;
-  uint64_t cycles_ = 0;
-  bool clocked_ = false;
-  bool spare_ = false;  // the next edge is a later one than the next of the grid
-  uint64_t last_edge_ps_ = 0;
-  uint64_t next_edge_ps_ = 0;  // means something while clocked
-  std::unique_ptr<Scheduler::Alarm> wake_up_;
-  uint64_t sleeps_until_ps_ = 0;  // 0: no such time, or the alarm has come
+  Clock clock_;
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;
