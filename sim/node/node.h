@@ -9,7 +9,7 @@
 
 #include "rtl-model/systemc/rnic_module.h"
 #include "rtl-model/systemc/scheduler.h"
-#include "sim/ethernet/mac.h"
+#include "sim/node/station.h"
 #include "sim/pcie/pcie_link.h"
 #include "sim/pcie/store_combiner.h"
 #include "sim/profile/profile.h"
@@ -17,10 +17,7 @@
 
 namespace exrnic {
 
-// The MAC address of a node as a 48-bit number, first byte most significant.
-uint64_t mac_address(unsigned node_id);
-
-class Node {
+class Node final : public Station {
  public:
   // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
   // to a line before the first event. `index`: its place among the nodes; `id`: its identifier.
@@ -33,14 +30,16 @@ class Node {
     pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(index_, host), std::move(outside));
   }
 
-  unsigned id() const { return id_; }
-  Scheduler& scheduler() { return scheduler_; }  // of the island of time that the node is on
+  unsigned id() const override { return id_; }
+  Scheduler& scheduler() override { return scheduler_; }
+  Mac& mac() override { return mac_; }
+  void set_link(bool up) override { rnic_.set_link(up); }
+
   DevicePort& device() { return device_; }
   // The same by way of a CPU's write-combining buffer.
   DevicePort& combined_device() { return combiner_; }
   RnicModule& rnic() { return rnic_; }
   PcieLink& pcie() { return pcie_; }
-  Mac& mac() { return mac_; }
   const RnicModule& rnic() const { return rnic_; }
   const PcieLink& pcie() const { return pcie_; }
   const Mac& mac() const { return mac_; }

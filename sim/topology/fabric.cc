@@ -89,7 +89,7 @@ class Ways {
 
 Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
                const Topology& topology, const Routes& routes, const FabricFaults& faults,
-               Nodes& nodes, const FabricPart* part)
+               const Nodes& nodes, const FabricPart* part)
     : profile_(profile),
       topology_(topology),
       routes_(routes),
@@ -226,7 +226,7 @@ EthernetLink* Fabric::line_towards(const std::string& end) {
 void Fabric::set_up(const TopologyLink& link, bool up) {
   for (const LinkEnd& end : link.ends) {
     lines_.at(topology_.name_of(end))->set_up(up);
-    if (!end.at_switch) nodes_[end.index]->rnic().set_link(up);
+    if (!end.at_switch) nodes_[end.index]->set_link(up);
   }
 }
 

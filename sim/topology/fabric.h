@@ -16,7 +16,7 @@
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
 #include "sim/ethernet/switch.h"
-#include "sim/node/node.h"
+#include "sim/node/station.h"
 #include "sim/profile/profile.h"
 #include "sim/topology/partition.h"
 #include "sim/topology/routes.h"
@@ -42,14 +42,14 @@ struct FabricPart {
 
 class Fabric {
  public:
-  using Nodes = std::vector<std::unique_ptr<Node>>;
+  using Nodes = std::vector<Station*>;
 
-  // `island`: the scheduler of the switch of this index. `nodes` has as many as the topology, and
-  // outlives the fabric; those of other ranks are nullptr. Every end in faults.towards is one of
+  // `island`: the scheduler of the switch of this index. `nodes` has as many as the topology, which
+  // outlive the fabric; those of other ranks are nullptr. Every end in faults.towards is one of
   // the topology. `part`: nullptr for all of it; what it names outlives the fabric.
   Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
-         const Topology& topology, const Routes& routes, const FabricFaults& faults, Nodes& nodes,
-         const FabricPart* part = nullptr);
+         const Topology& topology, const Routes& routes, const FabricFaults& faults,
+         const Nodes& nodes, const FabricPart* part = nullptr);
   ~Fabric();
 
   // The shortest latency of its lines: no end of one notices the other one sooner. kNoLines without
@@ -101,7 +101,7 @@ class Fabric {
   const Profile profile_;
   const Topology topology_;
   const Routes routes_;
-  Nodes& nodes_;
+  const Nodes nodes_;
   const std::optional<FabricPart> part_;
   std::vector<std::reference_wrapper<Scheduler>> switch_islands_;
   std::vector<std::unique_ptr<Switch>> switches_;
