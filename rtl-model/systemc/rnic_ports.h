@@ -35,6 +35,8 @@ class PcieEndpoint {
   virtual void mmio_read(const MmioAccess& access) = 0;
   virtual void read_completion(ReadCompletion&& completion) = 0;
   virtual void reset() = 0;
+  // Accesses that it has taken and that wait in it.
+  virtual size_t backlog() { return 0; }
 };
 
 // What the Ethernet MAC offers to the RNIC.

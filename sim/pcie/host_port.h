@@ -27,6 +27,18 @@ class HostPort {
   static constexpr uint64_t kNever = ~uint64_t{0};
   virtual uint64_t read_wait_ns(uint64_t /*address*/, size_t /*length*/) { return 0; }
 
+  // A host that is a bus itself answers reads when it can: it is asked by this instead of by
+  // dma_read(). `done` is called once, in simulated time; nullptr: refused.
+  virtual bool answers_later() const { return false; }
+  using DmaDone = std::function<void(const uint8_t* data)>;
+  virtual void dma_read_later(uint64_t /*address*/, size_t /*length*/, DmaDone done) {
+    done(nullptr);
+  }
+
+  // Whether it takes more writes, or reads, now.
+  virtual bool can_take_write() { return true; }
+  virtual bool can_take_read() { return true; }
+
   // What dma_read() would give now, outside of simulated time. A host that keeps records of reads
   // keeps none of these.
   virtual bool dma_peek(uint64_t address, uint8_t* out, size_t length) {

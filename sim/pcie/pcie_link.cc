@@ -136,7 +136,9 @@ void PcieLink::reset() {
   for (const Load& load : std::exchange(loads_, {})) load.done(truncate(kAllOnes, load.size));
 }
 
-bool PcieLink::can_write() { return has_room(writes_leave_, scheduler_.now()); }
+bool PcieLink::can_write() {
+  return has_room(writes_leave_, scheduler_.now()) && (host_ == nullptr || host_->can_take_write());
+}
 
 void PcieLink::write(PostedWrite&& write) {
   assert(can_write() && write.data.size() <= config_.max_payload);
@@ -226,7 +228,9 @@ void PcieLink::place_arrived_parts() {
   place_parts();
 }
 
-bool PcieLink::can_read() { return has_room(reads_leave_, scheduler_.now()); }
+bool PcieLink::can_read() {
+  return has_room(reads_leave_, scheduler_.now()) && (host_ == nullptr || host_->can_take_read());
+}
 
 void PcieLink::read(const ReadRequest& request) {
   assert(can_read() && request.length >= 1 && request.length <= config_.max_read);
@@ -240,6 +244,7 @@ void PcieLink::arrive_read() {
   place_arrived_parts();
   const ReadRequest request = reads_.front();
   reads_.pop_front();
+  if (host_ != nullptr && host_->answers_later()) return read_later(request);
   const uint64_t wait_ns =
       host_ == nullptr ? 0 : host_->read_wait_ns(request.address, request.length);
   if (wait_ns == 0) return read_memory(request);
@@ -259,8 +264,21 @@ void PcieLink::read_memory(const ReadRequest& request) {
   place_for_read(request.address, request.length);
   Bytes data(request.length);
   const bool good = host_ != nullptr && host_->dma_read(request.address, data.data(), data.size());
+  answer(request, good, std::move(data));
+}
+
+void PcieLink::read_later(const ReadRequest& request) {
+  host_->dma_read_later(
+      request.address, request.length, [this, request, epoch = epoch_](const uint8_t* data) {
+        if (epoch != epoch_) return;
+        const bool good = data != nullptr;
+        answer(request, good, good ? Bytes(data, data + request.length) : Bytes());
+      });
+}
+
+void PcieLink::answer(const ReadRequest& request, bool good, Bytes&& data) {
   ++(good ? counters_.reads : counters_.reads_refused);
-  if (good) counters_.read_bytes += data.size();
+  if (good) counters_.read_bytes += request.length;
   answers_.push_back({request, !good, std::move(data)});
   schedule<&PcieLink::complete>(scheduler_.now() + config_.host_memory_ns * kPsPerNs);
 }

@@ -76,8 +76,8 @@ class PcieLink final : public DevicePort, public PciePort {
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
   void reset() override;
 
-  // TLPs that wait to leave the host.
-  size_t backlog() override { return down_.queued_units(scheduler_.now()); }
+  // TLPs that wait to leave the host, or for the endpoint.
+  size_t backlog() override { return down_.queued_units(scheduler_.now()) + endpoint_.backlog(); }
 
   // The device's side.
   bool can_write() override;
@@ -141,6 +141,8 @@ class PcieLink final : public DevicePort, public PciePort {
   void tell_host(Action action);
   void arrive_read();
   void read_memory(const ReadRequest& request);
+  void read_later(const ReadRequest& request);
+  void answer(const ReadRequest& request, bool good, Bytes&& data);
   void complete();
   void deliver(ReadCompletion&& completion, SimTime arrived);
   void arrive_completion();
