@@ -8,11 +8,16 @@
 namespace exrnic {
 namespace {
 
+unsigned pebs_of(const TestbedOptions& options) {
+  return static_cast<unsigned>(options.peb_hosts.size() + options.peb_boxes.size());
+}
+
 Topology topology_of(const TestbedOptions& options) {
   if (options.topology) return *options.topology;
-  if (options.nodes == 1) return single_node();
-  if (options.nodes == 2 && !options.profile.two_nodes_switched) return back_to_back();
-  return star(options.nodes);
+  const unsigned nodes = options.nodes + pebs_of(options);
+  if (nodes == 1) return single_node();
+  if (nodes == 2 && !options.profile.two_nodes_switched) return back_to_back();
+  return star(nodes);
 }
 
 FabricFaults faults_of(const TestbedOptions& options) {
@@ -60,26 +65,48 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   for (const auto& item : faults.towards) topology.end_named(item.first);
   SimContext::Scope scope(context_);
   timeline_ = make_timeline(options, topology, context_);
-  const auto island = [&](unsigned index) -> Scheduler& {
-    return timeline_->island(index % timeline_->islands());
-  };
-  const bool link_up = !topology.links.empty();
-  assert(topology.ids.empty() || (topology.ids.size() == topology.nodes && !options.tracer));
-  const TestbedPart* const part = options.part;
-  for (unsigned node = 0; node < topology.nodes; ++node) {
-    nodes_.emplace_back();
-    if (part != nullptr && part->partition.nodes.at(node) != part->rank) continue;
-    nodes_.back() = std::make_unique<Node>(island(node), node, topology.id_of(node), link_up,
-                                           options.profile, make_core, options.tracer);
-  }
+  add_stations(options, topology, make_core);
   if (options.tracer != nullptr)
-    options.tracer->start(island(0), nodes_.front()->rnic().period_ps(), nodes());
+    options.tracer->start(timeline_->island(0), nodes_.front()->rnic().period_ps(), nodes());
+  const TestbedPart* const part = options.part;
   std::optional<FabricPart> fabric_part;
   if (part != nullptr) fabric_part.emplace(FabricPart{part->partition, part->rank, part->border});
   fabric_ = std::make_unique<Fabric>(
-      [&](unsigned index) -> Scheduler& { return island(nodes() + index); }, options.profile,
-      topology, routes, faults, nodes_, fabric_part ? &*fabric_part : nullptr);
+      [&](unsigned index) -> Scheduler& {
+        return timeline_->island((topology.nodes + index) % timeline_->islands());
+      },
+      options.profile, topology, routes, faults, stations_, fabric_part ? &*fabric_part : nullptr);
   if (options.tracer != nullptr) watch_losses(*options.tracer, *fabric_);
+}
+
+void Testbed::add_stations(const TestbedOptions& options, const Topology& topology,
+                           const CoreFactory& make_core) {
+  const bool link_up = !topology.links.empty();
+  assert(topology.ids.empty() || (topology.ids.size() == topology.nodes && !options.tracer));
+  assert(topology.nodes >= pebs_of(options) && (pebs_of(options) == 0 || options.part == nullptr));
+  const auto place = [&] { return static_cast<unsigned>(stations_.size()); };
+  const auto island = [&]() -> Scheduler& {
+    return timeline_->island(place() % timeline_->islands());
+  };
+  const TestbedPart* const part = options.part;
+  while (place() < topology.nodes - pebs_of(options)) {
+    nodes_.emplace_back();
+    if (part == nullptr || part->partition.nodes.at(place()) == part->rank)
+      nodes_.back() = std::make_unique<Node>(island(), place(), topology.id_of(place()), link_up,
+                                             options.profile, make_core, options.tracer);
+    stations_.push_back(nodes_.back().get());
+  }
+  const auto name = [&] { return fmt::format("peb{}", place()); };
+  for (const unsigned slots : options.peb_hosts) {
+    peb_hosts_.push_back(std::make_unique<peb::PebHost>(name(), island(), topology.id_of(place()),
+                                                        options.profile, slots));
+    stations_.push_back(peb_hosts_.back().get());
+  }
+  for (const PcieDeviceFactory& make_device : options.peb_boxes) {
+    peb_boxes_.push_back(std::make_unique<peb::PebBox>(name(), island(), topology.id_of(place()),
+                                                       options.profile, make_device));
+    stations_.push_back(peb_boxes_.back().get());
+  }
 }
 
 // SystemC modules go before the kernel, and under it.
@@ -87,16 +114,47 @@ Testbed::~Testbed() {
   SimContext::Scope scope(context_);
   fabric_.reset();
   nodes_.clear();
+  peb_hosts_.clear();
+  peb_boxes_.clear();
   timeline_.reset();
 }
 
-void Testbed::connect_outside_host(unsigned id, HostPort* host) {
+std::unique_ptr<Scheduler::Entrance> Testbed::entrance_of_outside() {
   Scheduler* const outside = timeline_->outside();
-  node(id).connect_host(host, outside == nullptr ? nullptr : outside->entrance());
+  return outside == nullptr ? nullptr : outside->entrance();
 }
 
-const EthernetLink* Testbed::line_towards(unsigned id) const {
-  return fabric_->line_towards(fmt::format("node{}", id));
+void Testbed::connect_outside_host(unsigned id, HostPort* host) {
+  node(id).connect_host(host, entrance_of_outside());
+}
+
+void Testbed::connect_outside_host(unsigned peb_host, unsigned slot, HostPort* host) {
+  peb_hosts_.at(peb_host)->connect_host(slot, host, entrance_of_outside());
+}
+
+void Testbed::assign(unsigned peb_host, unsigned slot, std::optional<unsigned> peb_box) {
+  peb::PebHost& host = *peb_hosts_.at(peb_host);
+  release(host.slot(slot).peer());
+  if (!peb_box) return;
+  peb::PebBox& box = *peb_boxes_.at(*peb_box);
+  release(peb::Peer{static_cast<uint16_t>(box.id()), 0});
+  peb::join(host, slot, box);
+}
+
+// Of this box, whatever the group.
+void Testbed::release(std::optional<peb::Peer> peer) {
+  if (!peer) return;
+  for (const auto& host : peb_hosts_)
+    for (unsigned slot = 0; slot < host->slots(); ++slot) {
+      const auto& has = host->slot(slot).peer();
+      if (has && has->node == peer->node) host->slot(slot).assign(std::nullopt);
+    }
+  for (const auto& box : peb_boxes_)
+    if (box->id() == peer->node && box->slot().peer()) box->slot().assign(std::nullopt);
+}
+
+const EthernetLink* Testbed::line_towards(unsigned node) const {
+  return fabric_->line_towards(fmt::format("node{}", node));
 }
 
 bool Testbed::busy() {

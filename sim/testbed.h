@@ -2,6 +2,9 @@
 // A whole simulation: nodes, the Ethernet between them, and the clock. The simulator's main() and
 // every test that crosses folders build theirs here. Any number may live in one process.
 //
+// A node has an RNIC, or a PEB: a host with slots, or a box with a device. In the network those
+// with RNICs come first, then hosts, then boxes.
+//
 // Unless a topology is given, two nodes are joined back to back, or by a switch if the profile says
 // so; more by one switch. One node alone has no link. Faults strike on the last line towards a
 // node, so that each frame meets them once, and on any other line that has faults of its own.
@@ -22,6 +25,7 @@
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
 #include "sim/node/node.h"
+#include "sim/peb/peb_node.h"
 #include "sim/profile/profile.h"
 #include "sim/time/other_ranks.h"
 #include "sim/time/sc_timeline.h"
@@ -42,8 +46,10 @@ struct TestbedPart {
 
 struct TestbedOptions {
   Profile profile;
-  unsigned nodes = 2;                              // node ids 0 to nodes - 1; at most kMostNodes
-  std::optional<Topology> topology;                // its number of nodes counts, then
+  unsigned nodes = 2;  // with RNICs: node ids 0 to nodes - 1; at most kMostNodes of all kinds
+  std::vector<unsigned> peb_hosts;                 // slots of each; at most EXRNIC_PEB_PORTS
+  std::vector<PcieDeviceFactory> peb_boxes;        // with a device each
+  std::optional<Topology> topology;                // its number of nodes, of all kinds, counts then
   uint64_t seed = 1;                               // of all faults
   FaultConfig faults;                              // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
@@ -75,21 +81,35 @@ class Testbed {
   Testbed(const TestbedOptions& options, const CoreFactory& make_core);
   ~Testbed();
 
+  // With RNICs.
   unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
   // Whether it is in this part.
   bool has(unsigned id) const { return nodes_.at(id) != nullptr; }
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
+  // Others. The node identifier of each is its own (Station::id()).
+  unsigned peb_hosts() const { return static_cast<unsigned>(peb_hosts_.size()); }
+  unsigned peb_boxes() const { return static_cast<unsigned>(peb_boxes_.size()); }
+  peb::PebHost& peb_host(unsigned index) { return *peb_hosts_.at(index); }
+  const peb::PebHost& peb_host(unsigned index) const { return *peb_hosts_.at(index); }
+  peb::PebBox& peb_box(unsigned index) { return *peb_boxes_.at(index); }
+  const peb::PebBox& peb_box(unsigned index) const { return *peb_boxes_.at(index); }
+
+  // Which box's device is in a slot from now on; nobody's: std::nullopt. It is taken from the slot
+  // that it was in, and whose device was there has no host any more.
+  void assign(unsigned peb_host, unsigned slot, std::optional<unsigned> peb_box);
+
   // For hosts outside of the simulation, which may know of each other by other ways: with several
   // threads, too, writes, interrupts and answers of loads come in the order of simulated time, in
   // the thread that runs the testbed. Reads come in the node's.
   void connect_outside_host(unsigned id, HostPort* host);
+  void connect_outside_host(unsigned peb_host, unsigned slot, HostPort* host);
 
   Fabric& fabric() { return *fabric_; }
   const Fabric& fabric() const { return *fabric_; }
-  // The last line towards a node; nullptr when it has none.
-  const EthernetLink* line_towards(unsigned id) const;
+  // The last line towards a node of the topology; nullptr when it has none.
+  const EthernetLink* line_towards(unsigned node) const;
 
   SimTime now() const { return context_.now(); }
   uint64_t now_ns() const { return context_.now() / kPsPerNs; }
@@ -123,12 +143,19 @@ class Testbed {
   RunResult run_until(const std::function<bool()>& done, uint64_t limit_ns);
 
  private:
+  void add_stations(const TestbedOptions& options, const Topology& topology,
+                    const CoreFactory& make_core);
+  void release(std::optional<peb::Peer> peer);
+  std::unique_ptr<Scheduler::Entrance> entrance_of_outside();
   void agree();
   void run_to(SimTime time, bool stop_when_idle);
 
   SimContext context_;
   std::unique_ptr<ScTimeline> timeline_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<peb::PebHost>> peb_hosts_;
+  std::vector<std::unique_ptr<peb::PebBox>> peb_boxes_;
+  std::vector<Station*> stations_;  // of the topology; nullptr: of another rank
   std::unique_ptr<Fabric> fabric_;
 };
 

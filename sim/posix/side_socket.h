@@ -16,6 +16,10 @@ class SideSocket {
   // What to poll for before the next service() has something to do.
   virtual void append_poll_fds(std::vector<pollfd>& fds) = 0;
   virtual void service() = 0;
+  // After so long service() has something to do in any case; -1: never.
+  virtual int poll_timeout_ms() const { return -1; }
+  // Simulated time stands until it does not any more: it waits for what has no time.
+  virtual bool holds_time() const { return false; }
   // After each slice of simulated time.
   virtual void after_slice() {}
 };

@@ -21,7 +21,8 @@ LEVELS = (
      "libverbs-lite/dsm/include/exrnic", "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
     ("libverbs-lite/dsm/include", "rtl-model/lockstep", "rtl-model/ref/peb", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/ranks", "sim/trace", "sim/vfio_user"),
-    ("sim/devices/nvme", "sim/node"),
+    ("sim/devices/nvme", "sim/devices/remote", "sim/node"),
+    ("sim/peb",),
     ("sim/topology",),
     ("sim",),  # the testbed
     ("sim/capture", "sim/control", "sim/debug", "sim/host", "sim/service", "sim/workload"),

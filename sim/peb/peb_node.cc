@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/peb/peb_node.h"
+
+#include <algorithm>
+
+namespace exrnic::peb {
+namespace {
+
+CoreConfig config_of(unsigned id, const Profile& profile) {
+  CoreConfig config;
+  config.node_id = static_cast<uint16_t>(id);
+  config.max_payload = static_cast<uint16_t>(std::clamp<uint32_t>(
+      profile.pcie.max_payload, EXRNIC_PEB_PAYLOAD_MIN, EXRNIC_PEB_PAYLOAD_MAX));
+  config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
+  config.clock_khz = profile.clock_khz;
+  return config;
+}
+
+}  // namespace
+
+PebNode::PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+                 Side side, unsigned ports)
+    : id_(id),
+      scheduler_(scheduler),
+      module_(name.c_str(), scheduler, config_of(id, profile), side, ports),
+      mac_(module_) {}
+
+PebHost::Wired::Wired(PebModule& module, unsigned port, Scheduler& scheduler,
+                      const PcieConfig& config)
+    : slot(module, port, scheduler, config), link(scheduler, config, slot) {
+  slot.connect(link);
+}
+
+PebHost::PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+                 unsigned slots)
+    : PebNode(name, scheduler, id, profile, Side::kHost, slots) {
+  std::vector<Slot*> ports;
+  for (unsigned port = 0; port < slots; ++port) {
+    slots_.push_back(std::make_unique<Wired>(module_, port, scheduler, profile.pcie));
+    ports.push_back(&slots_.back()->slot);
+  }
+  module_.connect(mac_, ports);
+}
+
+PebBox::PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+               const PcieDeviceFactory& make_device)
+    : PebNode(name, scheduler, id, profile, Side::kDevice, 1),
+      slot_(module_, 0, scheduler, profile.pcie, make_device(scheduler)) {
+  module_.connect(mac_, {&slot_});
+}
+
+void join(PebHost& host, unsigned slot, PebBox& box) {
+  const auto group = static_cast<uint16_t>(host.id());
+  box.slot().assign(Peer{static_cast<uint16_t>(host.id()), group});
+  host.slot(slot).assign(Peer{static_cast<uint16_t>(box.id()), group});
+}
+
+}  // namespace exrnic::peb

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Nodes of the testbed that have a PEB: a host with slots in which devices of other nodes appear,
+// and a box with a device.
+//
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/node/station.h"
+#include "sim/pcie/pcie_device.h"
+#include "sim/pcie/pcie_link.h"
+#include "sim/pcie/store_combiner.h"
+#include "sim/peb/device_slot.h"
+#include "sim/peb/host_slot.h"
+#include "sim/peb/peb_module.h"
+#include "sim/profile/profile.h"
+
+namespace exrnic::peb {
+
+class PebNode : public Station {
+ public:
+  unsigned id() const override { return id_; }
+  Scheduler& scheduler() override { return scheduler_; }
+  Mac& mac() override { return mac_; }
+  // A port finds out by its messages.
+  void set_link(bool /*up*/) override {}
+  const Mac& mac() const { return mac_; }
+  const Peb& peb() const { return module_.peb(); }
+
+ protected:
+  // Must be constructed in the SystemC context that is to run it. `id`: its node identifier.
+  PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+          Side side, unsigned ports);
+
+  const unsigned id_;
+  Scheduler& scheduler_;
+  PebModule module_;
+  Mac mac_;
+};
+
+class PebHost final : public PebNode {
+ public:
+  PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+          unsigned slots);
+
+  unsigned slots() const { return static_cast<unsigned>(slots_.size()); }
+  HostSlot& slot(unsigned number) { return slots_.at(number)->slot; }
+  const HostSlot& slot(unsigned number) const { return slots_.at(number)->slot; }
+  const PcieLink& pcie(unsigned slot) const { return slots_.at(slot)->link; }
+
+  // The slot as its host sees it.
+  DevicePort& device(unsigned slot) { return slots_.at(slot)->link; }
+  // `outside`: see PcieLink.
+  void connect_host(unsigned slot, HostPort* host,
+                    std::unique_ptr<Scheduler::Entrance> outside = nullptr) {
+    slots_.at(slot)->link.connect_host(host, std::move(outside));
+  }
+
+ private:
+  struct Wired {
+    Wired(PebModule& module, unsigned port, Scheduler& scheduler, const PcieConfig& config);
+    HostSlot slot;
+    PcieLink link;
+  };
+  std::vector<std::unique_ptr<Wired>> slots_;
+};
+
+class PebBox final : public PebNode {
+ public:
+  PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+         const PcieDeviceFactory& make_device);
+
+  DeviceSlot& slot() { return slot_; }
+  const DeviceSlot& slot() const { return slot_; }
+
+ private:
+  DeviceSlot slot_;
+};
+
+// Joins a slot of a host to the device of a box, which both had nobody, or leave who they had. The
+// group of both is the host's node identifier.
+void join(PebHost& host, unsigned slot, PebBox& box);
+
+}  // namespace exrnic::peb
