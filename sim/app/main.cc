@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sim/app/options.h"
+#include "sim/app/pebs.h"
 #include "sim/app/stats.h"
 #include "sim/capture/captures.h"
 #include "sim/control/commands.h"
@@ -152,7 +153,8 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
   return part;
 }
 
-TestbedOptions testbed_options(const Options& options, Tracer* tracer, const OwnPart* part) {
+TestbedOptions testbed_options(const Options& options, Tracer* tracer, const OwnPart* part,
+                               Pebs& pebs) {
   TestbedOptions testbed;
   if (part != nullptr) testbed.part = &part->testbed;
   testbed.tracer = tracer;
@@ -163,6 +165,7 @@ TestbedOptions testbed_options(const Options& options, Tracer* tracer, const Own
   testbed.faults_at = options.faults_at;
   testbed.topology = options.topology;
   testbed.threads = options.threads;
+  pebs.describe(testbed);
   return testbed;
 }
 
@@ -178,9 +181,9 @@ CoreFactory core_factory(const Options& options) {
 }
 
 // Only the end of a line that a fault is to strike has not been looked at before.
-Testbed build(const Options& options, Tracer* tracer, const OwnPart* part) {
+Testbed build(const Options& options, Tracer* tracer, const OwnPart* part, Pebs& pebs) {
   try {
-    return Testbed(testbed_options(options, tracer, part), core_factory(options));
+    return Testbed(testbed_options(options, tracer, part, pebs), core_factory(options));
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
   } catch (const std::system_error& error) {
@@ -189,11 +192,17 @@ Testbed build(const Options& options, Tracer* tracer, const OwnPart* part) {
   }
 }
 
+// Of each guest.
+vfio_user::MemoryBudget memory_budget(const Options& options) {
+  size_t sockets = options.sockets.size();
+  for (const auto& slots : options.peb_hosts) sockets += slots.size();
+  return vfio_user::MemoryBudget::share_of(std::max<size_t>(1, sockets));
+}
+
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
-  if (options.sockets.empty()) return {};
   const RnicBoard board{options.profile.pcie.max_payload, options.profile.pcie_generation,
                         options.profile.pcie_lanes, options.profile.window_shift};
-  const auto budget = vfio_user::MemoryBudget::share_of(options.sockets.size());
+  const auto budget = memory_budget(options);
   ServiceLoop::Servers servers;
   for (unsigned id = 0; id < options.sockets.size(); ++id) {
     try {
@@ -258,13 +267,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 ControlCommands control_commands(const Options& options, Testbed& testbed,
-                                 const ServiceLoop::Servers& servers,
+                                 const ServiceLoop::Servers& servers, const Pebs& pebs,
                                  std::chrono::steady_clock::time_point start) {
   return ControlCommands(
       {testbed, options.seed,
        [&](unsigned node) { return node < servers.size() && servers[node]->connected(); },
-       [&options, &testbed, &servers, start] {
-         return statistics(options, testbed, servers, seconds_since(start));
+       [&options, &testbed, &servers, &pebs, start] {
+         return statistics(options, testbed, servers, pebs, seconds_since(start));
        },
        [](const std::string& line) { log("control: " + line); }});
 }
@@ -410,14 +419,16 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   const auto tracer = options.trace_path.empty() && !losses
                           ? nullptr
                           : std::make_unique<Tracer>(options.trace_path, log, losses.get());
-  Testbed testbed = build(options, tracer.get(), part.get());
+  Pebs pebs(options, log);
+  Testbed testbed = build(options, tracer.get(), part.get(), pebs);
   if (ranks != nullptr) ranks->connect(part->border);
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
     log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
+  pebs.begin(testbed, memory_budget(options));
   const auto clocks = make_clocks(options, testbed);
   const auto start = std::chrono::steady_clock::now();
-  ControlCommands commands = control_commands(options, testbed, servers, start);
+  ControlCommands commands = control_commands(options, testbed, servers, pebs, start);
   const auto control = serve_control(options.control_path, commands);
   const GdbServers debuggers = serve_gdb(options, testbed);
   const RetireTraces retire_traces = trace_retirement(options, testbed);
@@ -425,7 +436,7 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   if (!options.capture_directory.empty()) {
     captures = std::make_unique<Captures>(options.capture_directory, testbed, log);
   }
-  std::vector<SideSocket*> side_sockets;
+  std::vector<SideSocket*> side_sockets = pebs.sockets();
   if (control) side_sockets.push_back(control.get());
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
   const auto flush = [&] {
@@ -441,7 +452,7 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   flush();
   const double wall_s = seconds_since(start);
   if (wants_stats) {
-    const Json all = statistics_of(statistics(options, testbed, servers, wall_s),
+    const Json all = statistics_of(statistics(options, testbed, servers, pebs, wall_s),
                                    testbed.fabric().topology(), ranks);
     attempt(error, [&] {
       if (stats.wanted()) stats.write("statistics", all.dump(2) + '\n');

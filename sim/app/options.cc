@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <regex>
+#include <sstream>
 #include <system_error>
 
 #include "exrnic_hw.h"
@@ -35,6 +37,9 @@ constexpr char kRefCore[] = "ref";
 struct Arguments {
   std::string profile = kDefaultProfile;
   std::vector<std::string> nodes;
+  std::vector<std::string> peb_hosts;
+  std::vector<std::string> peb_devices;
+  std::vector<std::string> assignments;
   std::string core = kRtlCore;
   uint64_t seed = 1;
   std::string faults;
@@ -62,6 +67,21 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Add a node: its RNIC is served on the unix socket PATH.\n"
                  "The first is node 0, the next node 1, ...")
       ->type_name("vfio-user:PATH")
+      ->allow_extra_args(false);
+  app.add_option("--peb-host", arguments.peb_hosts,
+                 "Add a node: a host with a PEB, and a slot for each PATH at which the\n"
+                 "device in it is served. Behind those of --node in number")
+      ->type_name("vfio-user:PATH[,PATH...]")
+      ->allow_extra_args(false);
+  app.add_option("--peb-device", arguments.peb_devices,
+                 "Add a node: a box with a PEB, and in it the device of the vfio-user\n"
+                 "server at PATH, which runs already. Behind those of --peb-host")
+      ->type_name("vfio-user:PATH")
+      ->allow_extra_args(false);
+  app.add_option("--assign", arguments.assignments,
+                 "Put the device of node DEVICE into slot SLOT (0) of node HOST; by hand\n"
+                 "later: exrnicctl assign. Can be repeated")
+      ->type_name("HOST[.SLOT]=DEVICE")
       ->allow_extra_args(false);
   app.add_option("--profile", arguments.profile,
                  fmt::format("Link profile, or the path of a .json file. There are\n{}",
@@ -175,11 +195,81 @@ void describe(CLI::App& app, Arguments& arguments) {
       "  exrnic-sim --node vfio-user:a.sock --node vfio-user:b.sock --faults drop=0.001");
 }
 
-std::string socket_of(const std::string& node) {
+std::string socket_of(const char* option, const std::string& node) {
   if (node.rfind(kVfioUser, 0) == 0 && node.size() > sizeof(kVfioUser) - 1) {
     return node.substr(sizeof(kVfioUser) - 1);
   }
-  throw ExitRequest(kUsageError, fmt::format("--node {}: write vfio-user:PATH", node));
+  throw ExitRequest(kUsageError, fmt::format("{} {}: write vfio-user:PATH", option, node));
+}
+
+std::vector<std::string> slots_of(const std::string& text) {
+  std::vector<std::string> slots;
+  std::stringstream paths(socket_of("--peb-host", text));
+  for (std::string path; std::getline(paths, path, ',');) slots.push_back(path);
+  if (slots.size() <= EXRNIC_PEB_PORTS &&
+      std::none_of(slots.begin(), slots.end(), [](const auto& path) { return path.empty(); }))
+    return slots;
+  throw ExitRequest(kUsageError,
+                    fmt::format("--peb-host {}: write vfio-user:PATH, or {} paths at most with "
+                                "commas between",
+                                text, EXRNIC_PEB_PORTS));
+}
+
+unsigned pebs_of(const Options& options) {
+  return static_cast<unsigned>(options.peb_hosts.size() + options.peb_devices.size());
+}
+
+// Of the network: nodes of all kinds.
+unsigned stations_of(const Options& options) {
+  return options.topology ? options.topology->nodes
+                          : static_cast<unsigned>(options.sockets.size()) + pebs_of(options);
+}
+
+// Throws std::invalid_argument.
+Assignment assignment_of(const std::string& text, const Options& options) {
+  static const std::regex kForm("([0-9]{1,5})(?:[.]([0-9]{1,2}))?=([0-9]{1,5})");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, kForm))
+    throw std::invalid_argument(fmt::format("'{}': write HOST[.SLOT]=DEVICE, such as 0=1", text));
+  const auto number = [&](int part) {
+    return parts[part].matched ? static_cast<unsigned>(std::stoul(parts[part])) : 0;
+  };
+  const unsigned boxes = stations_of(options) - static_cast<unsigned>(options.peb_devices.size());
+  const unsigned hosts = boxes - static_cast<unsigned>(options.peb_hosts.size());
+  const unsigned host = number(1);
+  const unsigned box = number(3);
+  if (host < hosts || host >= boxes)
+    throw std::invalid_argument(fmt::format("'{}': node {} is no --peb-host", text, host));
+  if (number(2) >= options.peb_hosts[host - hosts].size())
+    throw std::invalid_argument(fmt::format("'{}': node {} has {} slots", text, host,
+                                            options.peb_hosts[host - hosts].size()));
+  if (box < boxes || box - boxes >= options.peb_devices.size())
+    throw std::invalid_argument(fmt::format("'{}': node {} is no --peb-device", text, box));
+  return {host - hosts, number(2), box - boxes};
+}
+
+// Two devices in one slot, or one in two.
+void add_assignment(const std::string& text, Options& options) {
+  const Assignment added = assignment_of(text, options);
+  for (const Assignment& other : options.assignments) {
+    if (other.box == added.box || (other.host == added.host && other.slot == added.slot))
+      throw std::invalid_argument(
+          fmt::format("'{}': another --assign has this slot or this device", text));
+  }
+  options.assignments.push_back(added);
+}
+
+// What PEBs cannot have part in.
+void require_plain(const Arguments& arguments) {
+  if (arguments.peb_hosts.empty() && arguments.peb_devices.empty() && arguments.assignments.empty())
+    return;
+  const std::pair<const char*, bool> given[] = {{"--time sync", arguments.time != kFreeTime},
+                                                {"--trace", !arguments.trace.empty()},
+                                                {"--losses", !arguments.losses.empty()}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      throw ExitRequest(kUsageError,
+                        fmt::format("{}: not of networks with PEBs; leave it out", option));
 }
 
 CoreFactory cores_of(const std::string& kind) {
@@ -233,11 +323,12 @@ std::pair<std::string, FaultConfig> faults_at(const std::string& text) {
 
 // Refused here, with all that can be wrong with it, rather than when the testbed is built.
 Topology topology_of(const Arguments& arguments, const Options& options) {
-  const auto sockets = static_cast<unsigned>(options.sockets.size());
-  Topology topology = load_topology(arguments.topology, sockets);
-  if (topology.nodes < sockets) {
-    throw DataFileError(fmt::format("topology {}: it has {} nodes, and --node is given {} times",
-                                    topology.name, topology.nodes, sockets));
+  const unsigned given = stations_of(options);
+  Topology topology = load_topology(arguments.topology, given);
+  if (topology.nodes < given) {
+    throw DataFileError(fmt::format("topology {}: it has {} nodes, and --node{} is given {} times",
+                                    topology.name, topology.nodes,
+                                    pebs_of(options) == 0 ? "" : " or --peb-...", given));
   }
   if (const unsigned most = most_nodes_of(options.core); topology.nodes > most) {
     throw DataFileError(
@@ -253,6 +344,9 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
 // A workload has no hosts: what is for them means nothing.
 void require_no_host(const Arguments& arguments) {
   const std::pair<const char*, bool> given[] = {{"--node", !arguments.nodes.empty()},
+                                                {"--peb-host", !arguments.peb_hosts.empty()},
+                                                {"--peb-device", !arguments.peb_devices.empty()},
+                                                {"--assign", !arguments.assignments.empty()},
                                                 {"--time", arguments.time != kFreeTime},
                                                 {"--window-bar", arguments.window_bar.has_value()},
                                                 {"--control", !arguments.control.empty()},
@@ -329,6 +423,9 @@ class OwnPaths {
 void require_own_paths(const Arguments& arguments, const Options& options) {
   OwnPaths paths;
   for (const std::string& socket : options.sockets) paths.add("--node", socket);
+  for (const auto& slots : options.peb_hosts)
+    for (const std::string& socket : slots) paths.add("--peb-host", socket);
+  for (const std::string& socket : options.peb_devices) paths.add("--peb-device", socket);
   std::error_code error;  // a profile and a topology may be names
   if (std::filesystem::exists(arguments.profile, error)) paths.add("--profile", arguments.profile);
   if (std::filesystem::exists(arguments.topology, error))
@@ -382,7 +479,7 @@ unsigned usable_processors() {
 
 unsigned threads_of(const std::string& text, const Options& options) {
   const std::string reason = reason_for_one_thread(options);
-  const auto nodes = static_cast<unsigned>(options.sockets.size());
+  const unsigned nodes = stations_of(options);
   if (text == kAutomatic) {
     const unsigned processors = usable_processors();
     if (options.workload) return reason.empty() ? processors : 1;
@@ -415,25 +512,29 @@ Options understand(const Arguments& arguments) {
   Options options;
   if (!arguments.workload.empty()) {
     require_no_host(arguments);
-  } else if (arguments.nodes.empty()) {
+  } else if (arguments.nodes.empty() && arguments.peb_hosts.empty()) {
     throw ExitRequest(kUsageError, "--node is required, or --workload; see exrnic-sim --help");
   } else if (!arguments.results.empty()) {
     throw ExitRequest(kUsageError, "--results: they are a workload's; give --workload, too");
   }
   for (const std::string& node : arguments.nodes) {
-    const std::string socket = socket_of(node);
+    const std::string socket = socket_of("--node", node);
     if (std::count(options.sockets.begin(), options.sockets.end(), socket) != 0) {
       throw ExitRequest(kUsageError,
                         fmt::format("--node {}: this socket has a node already", node));
     }
     options.sockets.push_back(socket);
   }
+  require_plain(arguments);
+  for (const std::string& host : arguments.peb_hosts) options.peb_hosts.push_back(slots_of(host));
+  for (const std::string& device : arguments.peb_devices)
+    options.peb_devices.push_back(socket_of("--peb-device", device));
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
-  if (const unsigned most = most_nodes_of(options.core); options.sockets.size() > most) {
+  if (const unsigned most = most_nodes_of(options.core); stations_of(options) > most) {
     throw ExitRequest(kUsageError,
                       fmt::format("--node: {} nodes given; with --core {} at most {} are possible",
-                                  options.sockets.size(), options.core, most));
+                                  stations_of(options), options.core, most));
   }
   options.profile = reading("--profile", [&] { return load_profile(arguments.profile); });
   if (arguments.window_bar) options.profile.window_shift = window_shift_of(*arguments.window_bar);
@@ -446,6 +547,8 @@ Options understand(const Arguments& arguments) {
   if (!arguments.topology.empty()) {
     options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
   }
+  for (const std::string& text : arguments.assignments)
+    reading("--assign", [&] { return add_assignment(text, options), 0; });
   if (!arguments.workload.empty()) {
     options.workload_path = arguments.workload;
     options.workload = reading("--workload", [&] { return workload_of(arguments, options); });

@@ -20,8 +20,19 @@ namespace exrnic {
 
 constexpr const char* kLockstepCore = "lockstep";
 
+// A slot of a PEB's host and the box whose device is in it, each as its number among those of its
+// kind.
+struct Assignment {
+  unsigned host;
+  unsigned slot;
+  unsigned box;
+};
+
 struct Options {
   std::vector<std::string> sockets;  // of the nodes, in the order of their identifiers
+  std::vector<std::vector<std::string>> peb_hosts;  // sockets of their slots
+  std::vector<std::string> peb_devices;             // sockets of the servers that have them
+  std::vector<Assignment> assignments;
   Profile profile;
   std::string core;  // its name
   CoreFactory make_core;

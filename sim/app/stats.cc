@@ -8,31 +8,12 @@
 #include <utility>
 
 #include "exrnic_hw.h"
+#include "sim/app/counters_json.h"
 
 namespace exrnic {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json to_json(const PcieCounters& c) {
-  return {{"writes", c.writes},
-          {"write_bytes", c.write_bytes},
-          {"writes_refused", c.writes_refused},
-          {"reads", c.reads},
-          {"read_bytes", c.read_bytes},
-          {"reads_refused", c.reads_refused},
-          {"interrupts", c.interrupts},
-          {"stores", c.stores},
-          {"loads", c.loads},
-          {"resets", c.resets}};
-}
-
-Json to_json(const MacCounters& c) {
-  return {{"transmitted", c.transmitted},
-          {"received", c.received},
-          {"fcs_errors", c.fcs_errors},
-          {"dropped_link_down", c.dropped_link_down}};
-}
 
 Json to_json(const EthernetLinkCounters& c) {
   return {{"frames", c.frames},
@@ -58,17 +39,6 @@ Json to_json(const SwitchCounters& c) {
           {"queue_high_water", c.queue_high_water}};
 }
 
-Json to_json(const vfio_user::Counters& c) {
-  return {{"clients", c.clients},
-          {"clients_refused", c.clients_refused},
-          {"connections_malformed", c.connections_malformed},
-          {"requests_refused", c.requests_refused},
-          {"posted_writes_refused", c.posted_writes_refused},
-          {"dma_refused_bus_master", c.dma_refused_bus_master},
-          {"dma_refused_address", c.dma_refused_address},
-          {"interrupts_dropped", c.interrupts_dropped}};
-}
-
 // Over the whole run. A driver's own begin anew when the device is reset, as it is when its client
 // leaves.
 Json core_counters(const RnicModule& rnic) {
@@ -78,7 +48,7 @@ Json core_counters(const RnicModule& rnic) {
   return json;
 }
 
-Json to_json(const Testbed& testbed, unsigned id) {
+Json node_to_json(const Testbed& testbed, unsigned id) {
   const Node& node = testbed.node(id);
   Json json = {{"id", id},
                {"cycles", node.rnic().cycles()},
@@ -121,7 +91,7 @@ Json near_halves(const Fabric& fabric) {
 }  // namespace
 
 Json statistics(const Options& options, const Testbed& testbed, const ServiceLoop::Servers& servers,
-                double wall_s) {
+                const Pebs& pebs, double wall_s) {
   const Fabric& fabric = testbed.fabric();
   Json json = {{"profile", options.profile.name},
                {"core", options.core},
@@ -140,7 +110,7 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
   }
   for (unsigned id = 0; id < testbed.nodes(); ++id) {
     if (!testbed.has(id)) continue;
-    json["nodes"].push_back(to_json(testbed, id));
+    json["nodes"].push_back(node_to_json(testbed, id));
     if (id >= servers.size()) continue;
     json["nodes"].back()["socket"] = options.sockets[id];
     json["nodes"].back()["vfio_user"] = to_json(servers[id]->counters());
@@ -149,6 +119,8 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
     if (!fabric.has_switch(i)) continue;
     json["switches"][fabric.topology().switches[i].name] = switch_to_json(fabric, i);
   }
+  if (!options.peb_hosts.empty()) json["peb_hosts"] = pebs.hosts(testbed);
+  if (!options.peb_devices.empty()) json["peb_devices"] = pebs.devices(testbed);
   const Json halves = near_halves(fabric);
   if (!halves.empty()) json["near_halves"] = halves;
   return json;

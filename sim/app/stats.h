@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/app/options.h"
+#include "sim/app/pebs.h"
 #include "sim/service/service_loop.h"
 #include "sim/testbed.h"
 
@@ -14,7 +15,8 @@ namespace exrnic {
 
 // Counters of everything that was simulated; times in the unit of their key.
 nlohmann::ordered_json statistics(const Options& options, const Testbed& testbed,
-                                  const ServiceLoop::Servers& servers, double wall_s);
+                                  const ServiceLoop::Servers& servers, const Pebs& pebs,
+                                  double wall_s);
 
 // Of a run by several ranks, each of which has given the statistics of its part. `names`: of all
 // switches, in the topology's order.

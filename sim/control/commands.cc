@@ -106,10 +106,11 @@ Json ControlCommands::run(const nlohmann::json& request) {
   }
   StrictObject object(request, kWhere, "");
   const std::string command =
-      object.choice("command", {"status", "counters", "statistics", "link", "partition"});
+      object.choice("command", {"status", "counters", "statistics", "link", "partition", "assign"});
   if (command == "counters") return counters(request);
   if (command == "link") return change_link(request);
   if (command == "partition") return change_partition(request);
+  if (command == "assign") return assign(request);
   object.finish();
   return command == "status" ? status() : context_.statistics();
 }
@@ -124,6 +125,7 @@ Json ControlCommands::status() const {
   for (unsigned id = 0; id < context_.testbed.nodes(); ++id) {
     json["nodes"].push_back({{"id", id}, {"host", context_.has_host(id)}});
   }
+  json["slots"] = slots();
   for (const TopologyLink& link : fabric.topology().links) {
     json["links"].push_back(link_status(fabric, link));
   }
@@ -135,7 +137,10 @@ Json ControlCommands::counters(const nlohmann::json& request) const {
   object.text("command");
   const unsigned nodes = context_.testbed.nodes();
   std::optional<uint64_t> only;
-  if (object.has("node")) only = object.integer("node", 0, nodes - 1);
+  if (object.has("node")) {
+    if (nodes == 0) object.refuse("node", "none: no node has an RNIC");
+    only = object.integer("node", 0, nodes - 1);
+  }
   object.finish();
   Json json = {{"simulated_ns", context_.testbed.now_ns()}, {"nodes", Json::array()}};
   for (unsigned id = 0; id < nodes; ++id) {
@@ -184,6 +189,51 @@ Json ControlCommands::change_partition(const nlohmann::json& request) {
   fabric.partition(groups);
   const std::string done =
       groups.empty() ? "no partition" : "partition " + nlohmann::json(groups).dump();
+  context_.log(done);
+  return {{"done", done}};
+}
+
+Json ControlCommands::slots() const {
+  const Testbed& testbed = context_.testbed;
+  Json slots = Json::array();
+  for (unsigned index = 0; index < testbed.peb_hosts(); ++index) {
+    const peb::PebHost& host = testbed.peb_host(index);
+    for (unsigned number = 0; number < host.slots(); ++number) {
+      const peb::HostSlot& slot = host.slot(number);
+      Json json = {{"host", host.id()}, {"slot", number}, {"up", slot.is_up()}};
+      if (slot.peer()) json["device"] = slot.peer()->node;
+      if (slot.description())
+        json["pci"] = fmt::format("{:04x}:{:04x}", slot.description()->vendor_id,
+                                  slot.description()->device_id);
+      slots.push_back(json);
+    }
+  }
+  return slots;
+}
+
+// In the network hosts come behind all that have RNICs, and boxes behind them.
+Json ControlCommands::assign(const nlohmann::json& request) {
+  StrictObject object(request, kWhere, "");
+  object.text("command");
+  Testbed& testbed = context_.testbed;
+  const unsigned first_host = testbed.nodes();
+  const unsigned first_box = first_host + testbed.peb_hosts();
+  if (testbed.peb_hosts() == 0) object.refuse("host", "none: no node is a host with a PEB");
+  const auto host = static_cast<unsigned>(object.integer("host", first_host, first_box - 1));
+  const unsigned slots = testbed.peb_host(host - first_host).slots();
+  const auto slot =
+      object.has("slot") ? static_cast<unsigned>(object.integer("slot", 0, slots - 1)) : 0;
+  std::optional<unsigned> box;
+  if (object.has("device")) {
+    if (testbed.peb_boxes() == 0) object.refuse("device", "none: no node has a device");
+    const unsigned last = first_box + testbed.peb_boxes() - 1;
+    box = static_cast<unsigned>(object.integer("device", first_box, last)) - first_box;
+  }
+  object.finish();
+  testbed.assign(host - first_host, slot, box);
+  const std::string done =
+      box ? fmt::format("slot {}.{}: the device of node {}", host, slot, first_box + *box)
+          : fmt::format("slot {}.{}: empty", host, slot);
   context_.log(done);
   return {{"done", done}};
 }

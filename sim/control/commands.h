@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What can be asked of a running simulation, and done to it, by requests of one JSON object each:
 //
-//   {"command": "status"}        time, nodes, links with their faults, partition
+//   {"command": "status"}        time, nodes, slots, links with their faults, partition
 //   {"command": "counters"}      of all nodes, since their resets; "node": of one
 //   {"command": "statistics"}    all that --stats would write now: counters of the whole run
 //   {"command": "link", "link": "0-1", ...}
@@ -10,6 +10,10 @@
 //        "extra_latency_ns": N   on top of the profile's
 //        "towards": "node1"      faults and latency of that direction alone
 //   {"command": "partition", "groups": [[0, 1], [2]]}    nodes of no group are one more; []: heal
+//   {"command": "assign", "host": 2, ...}     of a node that is a host with a PEB
+//        "slot": 0                            of it
+//        "device": 4                          the box whose device is in it from now on; none
+//                                             without it
 //
 // The answer is one object: "ok" true and what was asked for, or "ok" false and "error", one line.
 // Whatever is wrong with a request, nothing of it is carried out.
@@ -48,6 +52,8 @@ class ControlCommands {
   Json counters(const nlohmann::json& request) const;
   Json change_link(const nlohmann::json& request);
   Json change_partition(const nlohmann::json& request);
+  Json assign(const nlohmann::json& request);
+  Json slots() const;
 
   Context context_;
 };

@@ -18,7 +18,9 @@ class SideSocket {
   virtual void service() = 0;
   // After so long service() has something to do in any case; -1: never.
   virtual int poll_timeout_ms() const { return -1; }
-  // Simulated time stands until it does not any more: it waits for what has no time.
+  // While holds_time() simulated time stands: something is waited for that has no time. Only of one
+  // that may_hold_time().
+  virtual bool may_hold_time() const { return false; }
   virtual bool holds_time() const { return false; }
   // After each slice of simulated time.
   virtual void after_slice() {}

@@ -24,28 +24,36 @@ constexpr int64_t kMostSliceNs = 1600;
 ServiceLoop::ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop)
     : testbed_(testbed), sockets_(testbed, servers, stop), slice_ns_(kLeastSliceNs) {}
 
+bool ServiceLoop::may_go_on() { return testbed_.busy() && !sockets_.holds_time(); }
+
 bool ServiceLoop::serve() {
-  const bool busy = testbed_.busy();
-  if (!busy && at_rest_) at_rest_();
-  return sockets_.serve(busy ? std::chrono::microseconds::zero() : SocketService::kForever);
+  if (!testbed_.busy() && at_rest_) at_rest_();
+  return sockets_.serve(may_go_on() ? std::chrono::microseconds::zero() : SocketService::kForever);
+}
+
+// Who may hold time is asked at each point of it.
+void ServiceLoop::advance() {
+  const auto ns = static_cast<uint64_t>(slice_ns_);
+  if (!sockets_.may_hold_time()) return testbed_.run_while_busy(ns);
+  testbed_.run_until([this] { return sockets_.holds_time(); }, ns);
 }
 
 void ServiceLoop::simulate() {
   const auto start = steady_clock::now();
   auto before = start;
   do {
-    testbed_.run_while_busy(static_cast<uint64_t>(slice_ns_));
+    advance();
     sockets_.after_slice();
     const auto now = steady_clock::now();
     const nanoseconds took = std::max(nanoseconds{1}, nanoseconds{now - before});
     slice_ns_ = std::clamp(slice_ns_ * kLeastWall / took, kLeastSliceNs, kMostSliceNs);
     before = now;
-  } while (testbed_.busy() && before - start < kLeastWall);
+  } while (may_go_on() && before - start < kLeastWall);
 }
 
 void ServiceLoop::run() {
   while (serve()) {
-    if (testbed_.busy()) simulate();
+    if (may_go_on()) simulate();
   }
 }
 

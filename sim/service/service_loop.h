@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The simulator's main thread in free time: serve the sockets, step simulated time by a slice,
 // again. While nothing is in flight it sleeps in poll() and costs nothing; while anything is, it
-// never waits.
+// never waits, unless a socket holds time.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,8 @@ class ServiceLoop {
  private:
   bool serve();  // false: stop
   void simulate();
+  void advance();
+  bool may_go_on();
 
   Testbed& testbed_;
   SocketService sockets_;

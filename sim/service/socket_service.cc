@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/service/socket_service.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -16,6 +17,27 @@ int poll_fds(std::vector<pollfd>& fds, std::chrono::microseconds timeout) {
 
 }  // namespace
 
+void SocketService::serve(SideSocket& socket) {
+  side_sockets_.push_back(&socket);
+  if (socket.may_hold_time()) holders_.push_back(&socket);
+}
+
+bool SocketService::holds_time() const {
+  return std::any_of(holders_.begin(), holders_.end(),
+                     [](const SideSocket* socket) { return socket->holds_time(); });
+}
+
+// One that has something to do then, though nothing comes, is served.
+std::chrono::microseconds SocketService::shortened(std::chrono::microseconds timeout) const {
+  for (const SideSocket* socket : side_sockets_) {
+    const int own_ms = socket->poll_timeout_ms();
+    if (own_ms < 0) continue;
+    const std::chrono::microseconds own = std::chrono::milliseconds(own_ms);
+    timeout = timeout < timeout.zero() ? own : std::min(timeout, own);
+  }
+  return timeout;
+}
+
 int SocketService::poll_all(std::chrono::microseconds timeout) {
   fds_.clear();
   end_of_.clear();
@@ -25,7 +47,7 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
     end_of_.push_back(fds_.size());
   }
   for (SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
-  const int ready = poll_fds(fds_, timeout);
+  const int ready = poll_fds(fds_, shortened(timeout));
   if (ready < 0 && errno != EINTR) {
     throw std::system_error(errno, std::generic_category(), "poll");
   }
@@ -33,7 +55,11 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
 }
 
 bool SocketService::serve(std::chrono::microseconds timeout) {
-  if (poll_all(timeout) <= 0) return true;
+  if (poll_all(timeout) <= 0) {
+    for (SideSocket* socket : side_sockets_)
+      if (socket->poll_timeout_ms() == 0) socket->service();
+    return true;
+  }
   if (fds_[0].revents != 0) return false;
   size_t entry = 1;
   for (unsigned node = 0; node < servers_.size(); ++node) {

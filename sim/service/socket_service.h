@@ -27,22 +27,27 @@ class SocketService {
       : testbed_(testbed), servers_(servers), stop_(stop) {}
 
   // Served beside the nodes' hosts; it outlives this.
-  void serve(SideSocket& socket) { side_sockets_.push_back(&socket); }
+  void serve(SideSocket& socket);
 
   // Waits at most so long for anything to come, and handles it. False: a stop signal has come.
   bool serve(std::chrono::microseconds timeout);
+  // Whether simulated time stands (SideSocket); it never does unless it may.
+  bool may_hold_time() const { return !holders_.empty(); }
+  bool holds_time() const;
   // Simulated time has gone on.
   void after_slice();
 
  private:
   int poll_all(std::chrono::microseconds timeout);
+  std::chrono::microseconds shortened(std::chrono::microseconds timeout) const;
 
   Testbed& testbed_;
   Servers& servers_;
   const StopSignal& stop_;
   std::vector<SideSocket*> side_sockets_;
-  std::vector<pollfd> fds_;     // the stop signal, then each server's, then the others'
-  std::vector<size_t> end_of_;  // by node: one past its last entry in fds_
+  std::vector<SideSocket*> holders_;  // of these, those that may hold time
+  std::vector<pollfd> fds_;           // the stop signal, then each server's, then the others'
+  std::vector<size_t> end_of_;        // by node: one past its last entry in fds_
 };
 
 }  // namespace exrnic

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "exrnic_hw.h"
 #include "losses.h"
 #include "simulator.h"
 #include "sysfs.h"
@@ -42,6 +43,8 @@ struct Arguments {
   std::optional<uint64_t> reorder_frames, hold_ns, delay_ns;
   std::optional<uint64_t> seed;
   std::vector<std::string> groups;
+  std::string slot;
+  std::string device;
   bool heal = false;
   std::string losses;  // a file; empty: the newest
 };
@@ -179,6 +182,30 @@ void partition(const Arguments& arguments) {
   print(answer.at("done").get<std::string>() + '\n');
 }
 
+unsigned number_in(const std::string& text, const char* form) {
+  size_t used = 0;
+  unsigned long number = 0;
+  try {
+    number = std::stoul(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || number > EXRNIC_MAX_NODE)
+    throw Failure("assign: '" + text + "': give " + form);
+  return static_cast<unsigned>(number);
+}
+
+void assign(const Arguments& arguments) {
+  constexpr char kSlot[] = "a slot as HOST.SLOT, by numbers, such as 2.0";
+  const size_t dot = arguments.slot.find('.');
+  Json request = {{"command", "assign"}, {"host", number_in(arguments.slot.substr(0, dot), kSlot)}};
+  if (dot != std::string::npos) request["slot"] = number_in(arguments.slot.substr(dot + 1), kSlot);
+  if (arguments.device != "none")
+    request["device"] = number_in(arguments.device, "the number of the device's node, or none");
+  const Json answer = Simulator(control_path(arguments)).ask(request);
+  print(answer.at("done").get<std::string>() + '\n');
+}
+
 void why(const Arguments& arguments) {
   constexpr size_t kMost = 20;
   const std::string path = arguments.losses.empty() ? find_losses() : arguments.losses;
@@ -259,6 +286,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   command->add_option("groups", arguments.groups, "Such as 0,1 2,3; the others are one more");
   command->add_flag("--heal", arguments.heal, "Everybody hears everybody");
   command->callback([&] { partition(arguments); });
+  command = app.add_subcommand("assign", "Put the device of a node into a slot of a host");
+  command->add_option("slot", arguments.slot, "As HOST.SLOT, or HOST for its slot 0")->required();
+  command->add_option("device", arguments.device, "Number of its node, or none")->required();
+  command->callback([&] { assign(arguments); });
 }
 
 }  // namespace

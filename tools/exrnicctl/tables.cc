@@ -89,6 +89,17 @@ std::string status_text(const nlohmann::ordered_json& status) {
     text += fmt::format("node {}: {}\n", node.at("id").get<unsigned>(),
                         node.at("host").get<bool>() ? "has a host" : "no host");
   }
+  for (const auto& slot : status.at("slots")) {
+    text += fmt::format("slot {}.{}: ", slot.at("host").get<unsigned>(),
+                        slot.at("slot").get<unsigned>());
+    if (!slot.contains("device")) {
+      text += "empty\n";
+    } else {
+      text += fmt::format("device {} of node {}, {}\n", slot.value("pci", "unknown"),
+                          slot.at("device").get<unsigned>(),
+                          slot.at("up").get<bool>() ? "there" : "not there");
+    }
+  }
   for (const auto& link : status.at("links")) {
     text += fmt::format("link {}: {}\n", link.at("link").get<std::string>(),
                         link.at("up").get<bool>() ? "up" : "down");

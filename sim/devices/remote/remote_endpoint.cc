@@ -48,7 +48,8 @@ RemoteEndpoint::RemoteEndpoint(Scheduler& scheduler, const std::string& path,
       config_(config),
       log_(std::move(log)),
       path_(path),
-      device_(std::make_unique<vfio_user::RemoteDevice>(connect_unix(path), *this, limits)),
+      device_(std::make_unique<vfio_user::RemoteDevice>(
+          connect_unix(path), static_cast<vfio_user::RemoteHost&>(*this), limits)),
       description_(describe(*device_)),
       retry_(scheduler.alarm([this] { pump(); })) {}
 

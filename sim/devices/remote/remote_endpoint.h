@@ -49,6 +49,7 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
   void append_poll_fds(std::vector<pollfd>& fds) override { device_->append_poll_fds(fds); }
   int poll_timeout_ms() const override { return device_->poll_timeout_ms(); }
   void service() override;
+  bool may_hold_time() const override { return true; }
   bool holds_time() const override { return device_->waiting(); }
 
  private:
