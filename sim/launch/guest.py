@@ -9,6 +9,7 @@ import json
 import re
 
 from errors import LaunchError
+import monitor
 
 BOOT_MARKER = "@exrnic-boot"
 UP_MARKER = "@exrnic-up"
@@ -61,6 +62,25 @@ def ethernet_arguments(node):
             f" exrnic.ipv6={_IPV6.format(node)}")
 
 
+def vfio_user_device(socket):
+    """As QEMU has a device behind a vfio-user socket."""
+    return {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": socket}, "rombar": 0}
+
+
+@dataclasses.dataclass
+class Slot:
+    """A PCI Express slot of a guest, and the monitor by which devices are plugged into it."""
+
+    monitor: str  # a socket
+
+    def arguments(self):
+        return ["-device", "pcie-root-port,id=slot0,chassis=1,slot=1", "-qmp", f"unix:{self.monitor},server=on,wait=off"]
+
+    def plug(self, socket):
+        """The device behind a vfio-user socket. Raises LaunchError."""
+        monitor.execute(self.monitor, "device_add", {**vfio_user_device(socket), "id": "plugged", "bus": "slot0"})
+
+
 ACCELERATORS = {
     "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-cpu", "host"],
@@ -72,19 +92,19 @@ STANDARD_CONSOLE = "stdio,id=console,signal=off"
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
                  channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, cpus=1,
-                 iommu=False, time_arguments=(), disks=(), console=STANDARD_CONSOLE, gdb=None):
-    """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
+                 iommu=False, time_arguments=(), disks=(), console=STANDARD_CONSOLE, gdb=None, slot=None):
+    """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`; None: without.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
     socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
     `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk.
-    `console`: a -chardev. `gdb`: None, or the socket of a debugger of the guest's kernel. Raises LaunchError.
+    `console`: a -chardev. `gdb`: None, or the socket of a debugger of the guest's kernel. `slot`: None, or an empty slot into which devices
+    can be plugged, by a Slot. Raises LaunchError.
     """
     if '"' in command:
         raise LaunchError("the guests' command holds a double quote, which a kernel's arguments cannot carry; "
                           f"write '...': {command}")
-    device = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": device_socket},
-              "rombar": 0}
+    device = vfio_user_device(device_socket)
     if iommu:
         kernel_arguments += _IOMMU_KERNEL_ARGUMENTS
     if time_arguments:
@@ -99,8 +119,12 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", console, "-serial", "chardev:console",
         "-kernel", str(kernel), "-initrd", str(initramfs), "-append", arguments,
-        *(_IOMMU if iommu else ()), "-device", json.dumps(device),
+        *(_IOMMU if iommu else ()),
     ]
+    if device_socket is not None:
+        line += ["-device", json.dumps(device)]
+    if slot is not None:
+        line += slot.arguments()
     if channel is not None:
         line += ["-chardev", channel, "-serial", f"chardev:{CHANNEL}"]
     if gdb is not None:
