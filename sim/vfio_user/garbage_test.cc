@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "sim/vfio_user/server_fixture.h"
@@ -90,7 +92,8 @@ class Garbage : public ServerFixture {
         break;
       case Command::kRegionRead:
         bytes = encode_region_access(
-            {below(2) == 0 ? below(1024) * 4 : field(), region, 1u << below(5)}, nullptr, 0);
+            {below(2) == 0 ? below(1024) * 4 : field(), region, 1u << below(passed_on ? 13 : 5)},
+            nullptr, 0);
         break;
       case Command::kRegionWrite:
         bytes = encode_region_access({below(4096), region, 4}, data, 4);
@@ -138,9 +141,31 @@ class Garbage : public ServerFixture {
     server->fire_msix(below(40));
   }
 
+  // The device is somewhere else from now on.
+  void pass_on() {
+    passed_on = true;
+    server.reset();
+    server = std::make_unique<VfioUserServer>(path, nullptr);
+    server->attach(device);
+  }
+  // The one that clients are told of, another one, or none.
+  void change_device() {
+    PciDescription other = rnic_pci_description({});
+    other.msix.vectors = 1;
+    switch (below(3)) {
+      case 0:
+        return server->describe(rnic_pci_description({}));
+      case 1:
+        return server->describe(other);
+      default:
+        return server->describe(std::nullopt);
+    }
+  }
+
   const uint32_t seed;
   std::mt19937_64 random;
   uint64_t dma_done = 0;
+  bool passed_on = false;
 };
 
 TEST_CASE_METHOD(Garbage, "a server survives streams of noise") {
@@ -161,7 +186,8 @@ TEST_CASE_METHOD(Garbage, "a server survives streams of noise") {
 }
 
 TEST_CASE_METHOD(Garbage, "a server survives clients that are almost right") {
-  INFO("seed " << seed);
+  if (GENERATE(false, true)) pass_on();
+  INFO("seed " << seed << (passed_on ? ", passed on" : ""));
   const size_t before = open_fds();
   {
     const Memory sealed(4 * kDmaPageSize, Memory::Kind::kSealed);
@@ -169,6 +195,7 @@ TEST_CASE_METHOD(Garbage, "a server survives clients that are almost right") {
     const Eventfd event;
     const UniqueFd other(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     for (int i = 0; i < 400; ++i) {
+      if (passed_on) server->describe(rnic_pci_description({}));
       auto client = new_client();
       if (below(20) != 0) REQUIRE(client->negotiate() == 0);
       for (unsigned messages = below(400); messages > 0; --messages) {
@@ -179,6 +206,7 @@ TEST_CASE_METHOD(Garbage, "a server survives clients that are almost right") {
         }
         server->service();
         poke_device();
+        if (passed_on && below(20) == 0) change_device();
         // What a client of QEMU's kind never does: its memory shrinks and grows under the device.
         if (below(50) == 0 && ::ftruncate(unsealed.fd(), below(5) * 4096) != 0) FAIL("truncate");
       }
@@ -195,6 +223,7 @@ TEST_CASE_METHOD(Garbage, "a server survives clients that are almost right") {
   CHECK(device.reads.size() > 10);
   CHECK(dma_done > 20);
 
+  if (passed_on) server->describe(rnic_pci_description({}));
   auto client = new_client();
   REQUIRE(client->negotiate() == 0);
   VfioUserClient::DeviceInfo info;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A device behind a server of ours, and behind servers that lie: what it is, accesses to it, its
-// DMA and its interrupts, all by messages.
+// A device behind a server of ours, and behind servers that lie: accesses to it, its DMA and its
+// interrupts, all by messages.
 #include "sim/vfio_user/remote_device.h"
 
 #include <sys/eventfd.h>
@@ -9,51 +9,6 @@
 #include "sim/vfio_user/remote_fixture.h"
 
 namespace exrnic::vfio_user {
-namespace {
-
-constexpr uint32_t kConfig = VFIO_PCI_CONFIG_REGION_INDEX;
-
-// What is told of a region instead of the truth.
-Liar::Lie of_region(uint32_t index, uint64_t size) {
-  return [=](const Message& request) -> std::optional<std::optional<Bytes>> {
-    if (request.header.command != static_cast<uint16_t>(Command::kDeviceGetRegionInfo) ||
-        load<uint32_t>(request.payload.data() + 8) != index)
-      return std::nullopt;
-    return encode_region_info(0, index, size);
-  };
-}
-
-Liar::Lie to(Command command, std::optional<Bytes> reply) {
-  return [=](const Message& request) -> std::optional<std::optional<Bytes>> {
-    if (request.header.command != static_cast<uint16_t>(command)) return std::nullopt;
-    return reply;
-  };
-}
-
-Bytes header_with(size_t offset, uint8_t value) {
-  Bytes header(RemoteDevice::kHeaderBytes);
-  header[offset] = value;
-  return encode_region_access({0, kConfig, RemoteDevice::kHeaderBytes}, header.data(),
-                              header.size());
-}
-
-}  // namespace
-
-TEST_CASE_METHOD(Served, "a device is found with its identity, BARs and vectors") {
-  const PciDescription rnic = rnic_pci_description({});
-  CHECK(load<uint16_t>(remote->header().data() + PCI_VENDOR_ID) == rnic.vendor_id);
-  CHECK(load<uint16_t>(remote->header().data() + PCI_DEVICE_ID) == rnic.device_id);
-  CHECK(remote->config_bytes() == PciConfigSpace::kSize);
-  CHECK(remote->vectors() == rnic.msix.vectors);
-  REQUIRE(remote->bars().size() == rnic.bars.size());
-  for (size_t i = 0; i < rnic.bars.size(); ++i) {
-    CHECK(remote->bars()[i].index == rnic.bars[i].index);
-    CHECK(remote->bars()[i].size == rnic.bars[i].size);
-    CHECK(remote->bars()[i].is_64bit == rnic.bars[i].is_64bit);
-    CHECK(remote->bars()[i].prefetchable == rnic.bars[i].prefetchable);
-  }
-}
-
 TEST_CASE_METHOD(Served, "accesses reach the device in order, and what it answers comes back") {
   enable();
   std::vector<uint64_t> answers;
@@ -171,34 +126,6 @@ TEST_CASE_METHOD(Served, "a server that leaves fails what waits, and touches not
   remote->read(VFIO_PCI_BAR0_REGION_INDEX, 0, 4, [&](const Bytes* data) { failed += !data; });
   CHECK(failed == 2);
   CHECK_FALSE(remote->service());
-}
-
-TEST_CASE("a server that says impossible things of its device has none") {
-  const auto reason = [](Liar::Lie lie) { return Liar(std::move(lie)).discovered(); };
-  const auto has = [](const std::string& text, const char* part) {
-    INFO(text);
-    return text.find(part) != std::string::npos;
-  };
-  CHECK(reason(nullptr).empty());
-  CHECK(has(reason(of_region(0, 24)), "BAR 0 has 24 bytes"));
-  CHECK(has(reason(of_region(0, 8)), "BAR 0 has 8 bytes"));
-  CHECK(has(reason(of_region(0, uint64_t{1} << 63)), "BAR 0 has 9223372036854775808 bytes"));
-  CHECK(has(reason(of_region(kConfig, 255)), "configuration space has 255"));
-  CHECK(has(reason(of_region(kConfig, 8192)), "configuration space has 8192"));
-  CHECK(has(reason(to(Command::kDeviceGetInfo, encode_device_info(0, 9, 5))), "none of PCI"));
-  CHECK(has(reason(to(Command::kDeviceGetInfo, encode_device_info(VFIO_DEVICE_FLAGS_PCI, 3, 5))),
-            "3 regions"));
-  CHECK(has(reason(to(Command::kDeviceGetIrqInfo, encode_irq_info(0, 2, 5000))), "5000 MSI-X"));
-  CHECK(has(reason(to(Command::kRegionRead, header_with(PCI_HEADER_TYPE, 1))), "header of type 1"));
-  CHECK(has(reason(to(Command::kRegionRead, header_with(PCI_BASE_ADDRESS_0, 1))), "I/O ports"));
-  for (const Command command :
-       {Command::kVersion, Command::kDeviceGetInfo, Command::kDeviceSetIrqs, Command::kDmaMap}) {
-    CHECK(has(reason(to(command, std::optional<Bytes>())), "waited too long"));
-  }
-  for (const Command command : {Command::kVersion, Command::kDeviceGetInfo,
-                                Command::kDeviceGetRegionInfo, Command::kRegionRead}) {
-    CHECK_FALSE(reason(to(command, Bytes(3))).empty());
-  }
 }
 
 TEST_CASE("a server that lies later is given up with a line, and what waits for it fails") {

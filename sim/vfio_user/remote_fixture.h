@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ class NotedHost : public RemoteHost {
     if (!granted(address, data.size())) return done(false);
     std::copy(data.begin(), data.end(),
               memory.begin() + static_cast<std::ptrdiff_t>(address - kBase));
+    if (when_written) when_written();
     done(true);
   }
   void interrupt(unsigned vector) override { interrupts.push_back(vector); }
@@ -44,6 +46,7 @@ class NotedHost : public RemoteHost {
   std::vector<unsigned> interrupts;
   bool hold = false;
   std::vector<ReadDone> held;
+  std::function<void()> when_written;
 
  private:
   bool granted(uint64_t address, size_t length) const {
@@ -117,6 +120,7 @@ class Liar {
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     client_ = UniqueFd(ends[0]);
     connection_ = std::make_unique<Connection>(UniqueFd(ends[1]), Connection::Peer::kClient);
+    connection_->talk_both_ways();
   }
 
   // Why there is no device; empty: there is one.
@@ -139,6 +143,7 @@ class Liar {
   void serve() {
     Message request;
     while (connection_->receive(&request) == Connection::Status::kMessage) {
+      if (request.header.is_reply()) continue;
       const auto lie = lie_ ? lie_(request) : std::nullopt;
       const std::optional<Bytes> reply = lie ? *lie : honest(request);
       if (!reply || !request.header.wants_reply()) continue;

@@ -56,6 +56,7 @@ class Session : public std::enable_shared_from_this<Session> {
   PciFunction& function() { return *function_; }
 
  private:
+  struct DeviceRead;
   struct Later {};  // the reply goes out when the device answers
   using Outcome = std::variant<Bytes, Later, Fault>;
 
@@ -77,7 +78,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Fault> check_region(const char* what, const RegionAccess& access) const;
   void write_region(const RegionWrite& write);
   Outcome read_device(const Header& header, const RegionAccess& access);
-  void write_device(const RegionWrite& write);
+  void finish_load(DeviceRead& read, uint32_t at, unsigned size, uint64_t value);
 
   bool reaches_by_messages(uint64_t address, size_t length, bool for_write);
   std::optional<Message> ask(Command command, const Bytes& payload);

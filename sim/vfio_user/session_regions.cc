@@ -12,7 +12,7 @@ namespace {
 // The DevicePort's number of a region.
 static_assert(VFIO_PCI_BAR0_REGION_INDEX == 0 && VFIO_PCI_CONFIG_REGION_INDEX == kConfigSpace);
 
-// The natural accesses that an access consists of, in ascending order.
+// The natural accesses that an access consists of, in ascending order. How many they are.
 template <typename Use>
 size_t for_each_part(const RegionAccess& access, Use use) {
   const unsigned most = access.region == VFIO_PCI_CONFIG_REGION_INDEX ? 4 : 8;
@@ -61,38 +61,40 @@ Session::Outcome Session::handle_region_read(const Message& message) {
   return encode_region_access(access, data.data(), data.size());
 }
 
-// One load for each part; the last answer completes the reply.
+// Until its last part is answered.
+struct Session::DeviceRead {
+  Header request;
+  RegionAccess access;
+  Bytes data;
+  size_t missing;
+};
+
 Session::Outcome Session::read_device(const Header& header, const RegionAccess& access) {
-  struct Reply {
-    Bytes data;
-    size_t missing;
-  };
-  const auto reply = std::make_shared<Reply>(Reply{Bytes(access.count), access.count});
+  const auto read =
+      std::make_shared<DeviceRead>(DeviceRead{header, access, Bytes(access.count), access.count});
   const auto load = [&](uint32_t at, unsigned size) {
     ++loads_in_flight_;
-    context_.device.mmio_read(
-        access.region, access.offset + at, size,
-        [self = weak_from_this(), header, access, reply, at, size](uint64_t value) {
-          for (unsigned i = 0; i < size; ++i)
-            reply->data[at + i] = static_cast<uint8_t>(value >> (8 * i));
-          reply->missing -= size;
-          const auto session = self.lock();
-          if (!session) return;  // the client has left in the meantime
-          --session->loads_in_flight_;
-          if (reply->missing > 0) return;
-          session->conclude(header,
-                            encode_region_access(access, reply->data.data(), reply->data.size()));
-        });
+    context_.device.mmio_read(access.region, access.offset + at, size,
+                              [self = weak_from_this(), read, at, size](uint64_t value) {
+                                // The client may have left in the meantime.
+                                if (const auto session = self.lock())
+                                  session->finish_load(*read, at, size, value);
+                              });
   };
   extra_accesses_ += for_each_part(access, load) - 1;
   return Later{};
 }
 
-void Session::write_region(const RegionWrite& write) {
-  if (!function_->write(write)) write_device(write);
+void Session::finish_load(DeviceRead& read, uint32_t at, unsigned size, uint64_t value) {
+  --loads_in_flight_;
+  for (unsigned i = 0; i < size; ++i) read.data[at + i] = static_cast<uint8_t>(value >> (8 * i));
+  read.missing -= size;
+  if (read.missing > 0) return;
+  conclude(read.request, encode_region_access(read.access, read.data.data(), read.data.size()));
 }
 
-void Session::write_device(const RegionWrite& write) {
+void Session::write_region(const RegionWrite& write) {
+  if (function_->write(write)) return;
   const auto store = [&](uint32_t at, unsigned size) {
     uint64_t value = 0;
     for (unsigned i = 0; i < size; ++i) value |= uint64_t{write.data[at + i]} << (8 * i);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,7 @@ class FakeDevice : public DevicePort {
 
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override {
     writes.push_back({bar, offset, size, value});
+    if (when_stored) when_stored();
   }
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override {
     reads.push_back({bar, offset, size, 0});
@@ -114,6 +116,7 @@ class FakeDevice : public DevicePort {
   std::vector<Access> writes;
   std::vector<Access> reads;
   std::deque<ReadDone> pending;
+  std::function<void()> when_stored;
   int resets = 0;
 };
 
