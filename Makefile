@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
-  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run bench bench-world scale bench-java bench-libraries images figures \
+  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -265,6 +265,13 @@ debug-guest: guest ## Use | The same, and GDB at the guests' kernels, with the s
 run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
 	@$(WAVES_PROGRAM)
 	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
+
+# FAULTS: of every line, as exrnic-sim has them; empty: none.
+FAULTS ?= drop=0.01
+PEB_OPTIONS := --profile $(or $(PROFILE),dc-25g) --faults "$(FAULTS)" $(if $(filter-out 0,$(CAPTURE)),--capture)
+run-peb: guest ## Use | A disk in a box of its own appears in a guest, and moves to another, over a network that loses frames (30 s). CAPTURE=1
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-nvme
+	@$(ENV) exec $(PYTHON) sim/launch/peb.py $(PEB_OPTIONS)
 
 bench: build ## Measure | The core in simulated time, and guests: build/bench/results.json, and a table (30 min)
 	@mkdir -p build/bench

@@ -25,6 +25,18 @@ Json to_json(const MacCounters& c) {
           {"dropped_link_down", c.dropped_link_down}};
 }
 
+Json to_json(const EthernetLinkCounters& c) {
+  return {{"frames", c.frames},
+          {"bytes", c.bytes},
+          {"dropped", c.dropped},
+          {"duplicated", c.duplicated},
+          {"reordered", c.reordered},
+          {"corrupted", c.corrupted},
+          {"delayed", c.delayed},
+          {"lost_down", c.lost_down},
+          {"lost_partitioned", c.lost_partitioned}};
+}
+
 Json to_json(const vfio_user::Counters& c) {
   return {{"clients", c.clients},
           {"clients_refused", c.clients_refused},

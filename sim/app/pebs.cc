@@ -12,16 +12,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json of_peb(const peb::PebNode& node) {
+Json of_peb(const peb::PebNode& node, const Testbed& testbed) {
   const peb::Counters& c = node.peb().counters();
-  return {{"id", node.id()},
-          {"mac", to_json(node.mac().counters())},
-          {"peb",
-           {{"lives", c.lives},
-            {"dropped", c.dropped},
-            {"foreign", c.foreign},
-            {"malformed", c.malformed},
-            {"timeouts", c.timeouts}}}};
+  Json json = {{"id", node.id()},
+               {"mac", to_json(node.mac().counters())},
+               {"peb",
+                {{"lives", c.lives},
+                 {"dropped", c.dropped},
+                 {"foreign", c.foreign},
+                 {"malformed", c.malformed},
+                 {"timeouts", c.timeouts}}}};
+  if (const EthernetLink* line = testbed.line_towards(node.id()))
+    json["line_towards"] = to_json(line->counters());
+  return json;
 }
 
 }  // namespace
@@ -78,7 +81,7 @@ Json Pebs::hosts(const Testbed& testbed) const {
   Json hosts = Json::array();
   for (unsigned index = 0; index < slots_.size(); ++index) {
     const peb::PebHost& host = testbed.peb_host(index);
-    Json json = of_peb(host);
+    Json json = of_peb(host, testbed);
     json["slots"] = Json::array();
     for (unsigned slot = 0; slot < host.slots(); ++slot)
       json["slots"].push_back({{"socket", options_.peb_hosts[index][slot]},
@@ -94,7 +97,7 @@ Json Pebs::devices(const Testbed& testbed) const {
   Json devices = Json::array();
   for (unsigned index = 0; index < testbed.peb_boxes(); ++index) {
     const peb::PebBox& box = testbed.peb_box(index);
-    Json json = of_peb(box);
+    Json json = of_peb(box, testbed);
     json["socket"] = options_.peb_devices[index];
     json["alive"] = devices_[index]->alive();
     json["unsupported"] = box.slot().unsupported();

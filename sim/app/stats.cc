@@ -15,18 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const EthernetLinkCounters& c) {
-  return {{"frames", c.frames},
-          {"bytes", c.bytes},
-          {"dropped", c.dropped},
-          {"duplicated", c.duplicated},
-          {"reordered", c.reordered},
-          {"corrupted", c.corrupted},
-          {"delayed", c.delayed},
-          {"lost_down", c.lost_down},
-          {"lost_partitioned", c.lost_partitioned}};
-}
-
 Json to_json(const SwitchCounters& c) {
   return {{"received", c.received},
           {"received_bytes", c.received_bytes},

@@ -17,7 +17,7 @@ import processes
 import records
 
 _READY = "exrnic-sim: ready"
-_CONTROL = "control.sock"
+CONTROL = "control.sock"
 _START_SECONDS = 20
 _END_SECONDS = 1  # of a simulator that gives up, after its sockets
 _POLL_SECONDS = 0.002
@@ -66,9 +66,13 @@ def device_of(node):
 
 def start_simulator(children, sim, arguments, nodes, log):
     """With the sockets that device_of() names. Returns when it is ready."""
-    sockets = [argument for node in range(nodes)
-               for argument in ("--node", f"vfio-user:{_socket(node)}")]
-    simulator = children.start([str(sim), *arguments, "--control", _CONTROL, *sockets], log)
+    return start_any_simulator(children, sim, [*arguments, *(
+        argument for node in range(nodes) for argument in ("--node", f"vfio-user:{_socket(node)}"))], log)
+
+
+def start_any_simulator(children, sim, arguments, log):
+    """The same, with what the arguments say."""
+    simulator = children.start([str(sim), *arguments, "--control", CONTROL], log)
     _wait("exrnic-sim was not ready", _START_SECONDS,
           lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])
     if simulator.poll() is not None:

@@ -76,9 +76,10 @@ class Slot:
     def arguments(self):
         return ["-device", "pcie-root-port,id=slot0,chassis=1,slot=1", "-qmp", f"unix:{self.monitor},server=on,wait=off"]
 
-    def plug(self, socket):
-        """The device behind a vfio-user socket. Raises LaunchError."""
-        monitor.execute(self.monitor, "device_add", {**vfio_user_device(socket), "id": "plugged", "bus": "slot0"})
+    def plug(self, socket, directory):
+        """The device behind a vfio-user socket. `directory`: where the guest runs. Raises LaunchError."""
+        monitor.execute(directory / self.monitor, "device_add",
+                        {**vfio_user_device(socket), "id": "plugged", "bus": "slot0"})
 
 
 ACCELERATORS = {
