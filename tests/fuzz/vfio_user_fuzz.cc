@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One client of a session of the vfio-user server: messages, descriptors and noise in any order,
-// while the device answers loads and does DMA. An input is a list of steps, each a byte that says
-// which, and what it needs.
+// while the device answers loads and does DMA. An input is a byte that says whether the device is
+// passed on, and a list of steps, each a byte that says which, and what it needs.
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 #include <sys/socket.h>
@@ -21,20 +21,29 @@ namespace {
 using namespace vfio_user;
 using vfio_user::Bytes;
 
-enum Step : uint8_t { kNoise, kMessage, kMessageWithFds, kAnswer, kDma, kInterrupt, kSteps };
+enum Step : uint8_t {
+  kNoise,
+  kMessage,
+  kMessageWithFds,
+  kAnswer,
+  kDma,
+  kInterrupt,
+  kDescribe,
+  kSteps
+};
 constexpr size_t kMostNoise = 64;
 constexpr size_t kMostMessages = 32;  // of one service()
 
 class Rig {
  public:
-  Rig() : config_(description_) {
+  explicit Rig(bool passed_on) : config_(description_) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
       found("no socketpair");
     client_ = UniqueFd(ends[0]);
     session_ = std::make_shared<Session>(
-        UniqueFd(ends[1]),
-        Session::Context{description_, config_, device_, counters_, log_, budget_});
+        UniqueFd(ends[1]), Session::Context{description_, passed_on ? nullptr : &config_, device_,
+                                            counters_, log_, budget_});
   }
 
   // False: the connection is over.
@@ -57,6 +66,12 @@ class Rig {
       case kDma:
         access_memory(in);
         break;
+      case kDescribe: {
+        PciDescription present = description_;
+        present.msix.vectors += in.take<uint8_t>() % 2;
+        session_->function().describe(present);
+        break;
+      }
       default:
         session_->msix().fire(in.take<uint8_t>());
     }
@@ -183,12 +198,19 @@ std::vector<fuzz::Bytes> vfio_user_seeds() {
       encode_region_write_multi({{{0x100, 0, 4}, kData}, {{0, 2, 8}, kData}}));
   add(use, Command::kDmaUnmap, encode_dma_unmap({false, 0x10000, 0x4000}));
   add(use, Command::kDeviceReset, {});
-  return {all, use};
+  std::vector<fuzz::Bytes> seeds;
+  for (const uint8_t passed_on : {0, 1}) {
+    for (const Bytes& steps : {all, use}) {
+      seeds.push_back({passed_on});
+      put(seeds.back(), steps);
+    }
+  }
+  return seeds;
 }
 
 void fuzz_vfio_user(const uint8_t* data, size_t size) {
   Reader in(data, size);
-  Rig rig;
+  Rig rig(in.take<uint8_t>() % 2 != 0);
   while (!in.empty() && rig.step(in)) {
   }
 }
