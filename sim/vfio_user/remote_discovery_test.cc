@@ -4,13 +4,15 @@
 #include <random>
 
 #include "exrnic_hw.h"
+#include "sim/pcie/msi.h"
+#include "sim/vfio_user/passed_on_fixture.h"
 #include "sim/vfio_user/remote_fixture.h"
 
 namespace exrnic::vfio_user {
 namespace {
 
 constexpr uint32_t kConfig = VFIO_PCI_CONFIG_REGION_INDEX;
-constexpr unsigned kCapability = 0x40;  // of honest_config()
+constexpr unsigned kPlace = 0x40;  // of MSI-X in honest_config()
 
 // What is told of a region instead of the truth.
 Liar::Lie of_region(uint32_t index, uint64_t size) {
@@ -63,9 +65,8 @@ void put32(Bytes& config, size_t at, uint32_t value) {
 // The capability elsewhere, as the list says by `pointer`.
 Bytes with_capability_at(unsigned place, uint8_t pointer) {
   Bytes config = honest_config();
-  Bytes capability(config.begin() + kCapability,
-                   config.begin() + kCapability + PCI_CAP_MSIX_SIZEOF);
-  std::fill(config.begin() + kCapability, config.end(), uint8_t{0});
+  Bytes capability(config.begin() + kPlace, config.begin() + kPlace + PCI_CAP_MSIX_SIZEOF);
+  std::fill(config.begin() + kPlace, config.end(), uint8_t{0});
   capability.resize(std::min<size_t>(capability.size(), config.size() - place));
   std::copy(capability.begin(), capability.end(), config.begin() + place);
   config[PCI_CAPABILITY_LIST] = pointer;
@@ -130,6 +131,33 @@ TEST_CASE_METHOD(Served, "the MSI-X table is found where the configuration space
   CHECK(id == PCI_CAP_ID_MSIX);
 }
 
+TEST_CASE_METHOD(PassedOn, "a device that is passed on is found, and told where to interrupt") {
+  Bytes& config = distant.memory.at(kConfigSpace);
+  const Bytes honest = honest_config();
+  std::copy(honest.begin(), honest.end(), config.begin());
+  PciDescription description = a_device();
+  description.msix = {2, 0, 0x800, 0xc00, kPlace};
+  server->describe(description);
+  std::atomic<bool> over{false};
+  std::thread serving([&] {
+    while (!over) {
+      server->service();
+      if (!distant.pending.empty()) distant.answer_one();
+    }
+  });
+  NotedHost host;
+  RemoteDevice found(connect_unix(path), host, RemoteDevice::Limits());
+  over = true;
+  serving.join();
+  CHECK(found.vectors() == 2);
+  CHECK(load<uint32_t>(distant.memory.at(0).data() + 0x800) == kInterruptAddress);
+  CHECK(load<uint32_t>(distant.memory.at(0).data() + 0x818) == 1);  // the data of vector 1
+  CHECK((config[kPlace + PCI_MSIX_FLAGS + 1] & (PCI_MSIX_FLAGS_ENABLE >> 8)) != 0);
+  server->fire_msix(1);
+  found.service();
+  CHECK(host.interrupts == std::vector<unsigned>{1});
+}
+
 TEST_CASE("there are no more vectors than table and server have") {
   const auto vectors = [](uint32_t irqs) {
     Liar liar(of_config(honest_config(), irqs));
@@ -155,12 +183,12 @@ TEST_CASE("a table that cannot be is none: with interrupts the device is refused
     return reason.find("2 MSI-X vectors, and no table") != std::string::npos;
   };
   const auto refused_with = [&](size_t at, uint32_t value) {
-    return refused_if(changed([=](Bytes& config) { put32(config, kCapability + at, value); }));
+    return refused_if(changed([=](Bytes& config) { put32(config, kPlace + at, value); }));
   };
   CHECK(refused_if(changed([](Bytes& config) { config[PCI_STATUS] = 0; })));
   CHECK(refused_if(changed([](Bytes& config) { config[PCI_CAPABILITY_LIST] = 0; })));
   CHECK(refused_if(changed([](Bytes& config) { config[PCI_CAPABILITY_LIST] = 0x3c; })));
-  CHECK(refused_if(changed([](Bytes& config) { config[kCapability] = PCI_CAP_ID_PM; })));
+  CHECK(refused_if(changed([](Bytes& config) { config[kPlace] = PCI_CAP_ID_PM; })));
   for (const uint32_t bar : {1u, 5u, 6u, 7u}) {
     CHECK(refused_with(PCI_MSIX_TABLE, 0x800 | bar));
     CHECK(refused_with(PCI_MSIX_PBA, 0xc00 | bar));
@@ -171,8 +199,8 @@ TEST_CASE("a table that cannot be is none: with interrupts the device is refused
   for (const uint32_t offset : {4096u, 0xfffffff8u}) CHECK(refused_with(PCI_MSIX_PBA, offset));
   // 2,048 vectors do not fit into 4 KiB.
   CHECK(refused_if(changed([](Bytes& config) {
-    config[kCapability + PCI_MSIX_FLAGS] = 0xff;
-    config[kCapability + PCI_MSIX_FLAGS + 1] = 0x07;
+    config[kPlace + PCI_MSIX_FLAGS] = 0xff;
+    config[kPlace + PCI_MSIX_FLAGS + 1] = 0x07;
   })));
   // What is left of it at the end is no capability.
   CHECK(refused_if(with_capability_at(0xf8, 0xf8)));
@@ -184,9 +212,8 @@ TEST_CASE("a table at the very end of its BAR is one, and so is its capability a
     Liar liar(of_config(config));
     return liar.discovered().empty() && liar.remote->vectors() == 2;
   };
-  CHECK(found(
-      changed([](Bytes& config) { put32(config, kCapability + PCI_MSIX_TABLE, 4096 - 32); })));
-  CHECK(found(changed([](Bytes& config) { put32(config, kCapability + PCI_MSIX_PBA, 4096 - 8); })));
+  CHECK(found(changed([](Bytes& config) { put32(config, kPlace + PCI_MSIX_TABLE, 4096 - 32); })));
+  CHECK(found(changed([](Bytes& config) { put32(config, kPlace + PCI_MSIX_PBA, 4096 - 8); })));
   CHECK(found(with_capability_at(0xf4, 0xf4)));
   CHECK(found(with_capability_at(0xf4, 0xf7)));  // the lowest bits of a pointer are reserved
 }
@@ -196,8 +223,8 @@ TEST_CASE("no list of capabilities hangs who walks it, or leads him elsewhere") 
   INFO("seed " << seed);
   std::mt19937 random(seed);
   CHECK_FALSE(Liar(of_config(changed([](Bytes& config) {
-                config[kCapability] = PCI_CAP_ID_PM;
-                config[kCapability + PCI_CAP_LIST_NEXT] = kCapability;
+                config[kPlace] = PCI_CAP_ID_PM;
+                config[kPlace + PCI_CAP_LIST_NEXT] = kPlace;
               })))
                   .discovered()
                   .empty());
