@@ -99,12 +99,12 @@ void Testbed::add_stations(const TestbedOptions& options, const Topology& topolo
   const auto name = [&] { return fmt::format("peb{}", place()); };
   for (const unsigned slots : options.peb_hosts) {
     peb_hosts_.push_back(std::make_unique<peb::PebHost>(name(), island(), topology.id_of(place()),
-                                                        options.profile, slots));
+                                                        options.profile, slots, options.make_peb));
     stations_.push_back(peb_hosts_.back().get());
   }
   for (const PcieDeviceFactory& make_device : options.peb_boxes) {
-    peb_boxes_.push_back(std::make_unique<peb::PebBox>(name(), island(), topology.id_of(place()),
-                                                       options.profile, make_device));
+    peb_boxes_.push_back(std::make_unique<peb::PebBox>(
+        name(), island(), topology.id_of(place()), options.profile, make_device, options.make_peb));
     stations_.push_back(peb_boxes_.back().get());
   }
 }

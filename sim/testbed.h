@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "rtl-model/ref/peb/peb.h"
 #include "sim/ethernet/border.h"
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
@@ -47,8 +48,9 @@ struct TestbedPart {
 struct TestbedOptions {
   Profile profile;
   unsigned nodes = 2;  // with RNICs: node ids 0 to nodes - 1; at most kMostNodes of all kinds
-  std::vector<unsigned> peb_hosts;                 // slots of each; at most EXRNIC_PEB_PORTS
-  std::vector<PcieDeviceFactory> peb_boxes;        // with a device each
+  std::vector<unsigned> peb_hosts;           // slots of each; at most EXRNIC_PEB_PORTS
+  std::vector<PcieDeviceFactory> peb_boxes;  // with a device each
+  peb::PebFactory make_peb = peb::make_ref_peb;
   std::optional<Topology> topology;                // its number of nodes, of all kinds, counts then
   uint64_t seed = 1;                               // of all faults
   FaultConfig faults;                              // on every direction

@@ -1091,6 +1091,17 @@ enum exrnic_service {
 #define EXRNIC_PEB_REQUEST_ROOM 32  // Likewise non-posted ones
 #define EXRNIC_PEB_ASK_SHIFT 22  // log2 of an interval, ns: a port whose link is down introduces itself in each of them
 
+// What goes between a PEB and the bus of one of its ports. To the bus: what the peer says, and link_up and link_down. From it: the first five.
+enum exrnic_peb_bus {
+  EXRNIC_PEB_BUS_WRITE = 0,  // Posted; with data
+  EXRNIC_PEB_BUS_READ = 1,  // A request; its name comes back with the completion
+  EXRNIC_PEB_BUS_CONFIG_READ = 2,  // Likewise, of one DW of the configuration space or a part of it
+  EXRNIC_PEB_BUS_CONFIG_WRITE = 3,  // Likewise; with data
+  EXRNIC_PEB_BUS_COMPLETION = 4,  // Of the request of this name; with data if a read was successful
+  EXRNIC_PEB_BUS_LINK_UP = 5,  // The peer is there
+  EXRNIC_PEB_BUS_LINK_DOWN = 6,  // It is there no more. What was asked before will not be answered, nor is an answer to it wanted
+};
+
 // Fmt and Type of a TLP (PCIe 2.2.1).
 enum exrnic_tlp_type {
   EXRNIC_TLP_TYPE_READ = 0,  // Memory Read Request, address of 32 bits

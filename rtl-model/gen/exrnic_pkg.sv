@@ -746,6 +746,17 @@ package exrnic_pkg;
   localparam int unsigned PEB_REQUEST_ROOM = 32'h20;  // Likewise non-posted ones
   localparam int unsigned PEB_ASK_SHIFT = 32'h16;  // log2 of an interval, ns: a port whose link is down introduces itself in each of them
 
+  // What goes between a PEB and the bus of one of its ports. To the bus: what the peer says, and link_up and link_down. From it: the first five.
+  typedef enum logic [2:0] {
+    PEB_BUS_WRITE = 3'h0,  // Posted; with data
+    PEB_BUS_READ = 3'h1,  // A request; its name comes back with the completion
+    PEB_BUS_CONFIG_READ = 3'h2,  // Likewise, of one DW of the configuration space or a part of it
+    PEB_BUS_CONFIG_WRITE = 3'h3,  // Likewise; with data
+    PEB_BUS_COMPLETION = 3'h4,  // Of the request of this name; with data if a read was successful
+    PEB_BUS_LINK_UP = 3'h5,  // The peer is there
+    PEB_BUS_LINK_DOWN = 3'h6  // It is there no more. What was asked before will not be answered, nor is an answer to it wanted
+  } peb_bus_e;
+
   // Fmt and Type of a TLP (PCIe 2.2.1).
   typedef enum logic [7:0] {
     TLP_TYPE_READ = 8'h0,  // Memory Read Request, address of 32 bits

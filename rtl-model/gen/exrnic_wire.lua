@@ -74,6 +74,15 @@ return {
   PEB_POSTED_ROOM = 32,
   PEB_REQUEST_ROOM = 32,
   PEB_ASK_SHIFT = 22,
+  peb_bus = {
+    {name = "write", value = 0, doc = "Posted; with data"},
+    {name = "read", value = 1, doc = "A request; its name comes back with the completion"},
+    {name = "config_read", value = 2, doc = "Likewise, of one DW of the configuration space or a part of it"},
+    {name = "config_write", value = 3, doc = "Likewise; with data"},
+    {name = "completion", value = 4, doc = "Of the request of this name; with data if a read was successful"},
+    {name = "link_up", value = 5, doc = "The peer is there"},
+    {name = "link_down", value = 6, doc = "It is there no more. What was asked before will not be answered, nor is an answer to it wanted"},
+  },
   tlp_type = {
     {name = "read", value = 0, doc = "Memory Read Request, address of 32 bits"},
     {name = "read_64", value = 32, doc = "Memory Read Request, address of 64 bits"},

@@ -15,6 +15,8 @@
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
+#include "rtl-model/peb/rtl_peb.h"
+#include "rtl-model/ref/peb/peb.h"
 #include "rtl-model/ref/ref_core.h"
 #include "sim/app/wave_argument.h"
 #include "sim/time_sync/shared_time.h"
@@ -102,7 +104,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
                  "or ref, the reference model: same behaviour, other timing;\n"
-                 "or lockstep: rtl, compared with ref in all it does")
+                 "or lockstep: rtl, compared with ref in all it does. PEBs likewise, but\n"
+                 "those of lockstep are rtl")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
@@ -202,17 +205,18 @@ std::string socket_of(const char* option, const std::string& node) {
   throw ExitRequest(kUsageError, fmt::format("{} {}: write vfio-user:PATH", option, node));
 }
 
-std::vector<std::string> slots_of(const std::string& text) {
+std::vector<std::string> slots_of(const std::string& text, const std::string& core) {
   std::vector<std::string> slots;
   std::stringstream paths(socket_of("--peb-host", text));
   for (std::string path; std::getline(paths, path, ',');) slots.push_back(path);
-  if (slots.size() <= EXRNIC_PEB_PORTS &&
+  const unsigned most = core == kRefCore ? EXRNIC_PEB_PORTS : peb::rtl_peb_ports();
+  if (slots.size() <= most &&
       std::none_of(slots.begin(), slots.end(), [](const auto& path) { return path.empty(); }))
     return slots;
   throw ExitRequest(kUsageError,
                     fmt::format("--peb-host {}: write vfio-user:PATH, or {} paths at most with "
-                                "commas between",
-                                text, EXRNIC_PEB_PORTS));
+                                "commas between; a PEB of --core {} has no more slots",
+                                text, most, core));
 }
 
 unsigned pebs_of(const Options& options) {
@@ -526,11 +530,13 @@ Options understand(const Arguments& arguments) {
     options.sockets.push_back(socket);
   }
   require_plain(arguments);
-  for (const std::string& host : arguments.peb_hosts) options.peb_hosts.push_back(slots_of(host));
+  for (const std::string& host : arguments.peb_hosts)
+    options.peb_hosts.push_back(slots_of(host, arguments.core));
   for (const std::string& device : arguments.peb_devices)
     options.peb_devices.push_back(socket_of("--peb-device", device));
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
+  options.make_peb = arguments.core == kRefCore ? peb::make_ref_peb : peb::make_rtl_peb;
   if (const unsigned most = most_nodes_of(options.core); stations_of(options) > most) {
     throw ExitRequest(kUsageError,
                       fmt::format("--node: {} nodes given; with --core {} at most {} are possible",

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "rtl-model/ref/peb/peb_core.h"
 #include "rtl-model/systemc/rnic_module.h"
 #include "rtl-model/systemc/wave_window.h"
 #include "sim/ethernet/faults.h"
@@ -36,6 +37,7 @@ struct Options {
   Profile profile;
   std::string core;  // its name
   CoreFactory make_core;
+  peb::PebFactory make_peb;
   uint64_t seed = 1;
   FaultConfig faults;
   std::map<std::string, FaultConfig> faults_at;  // by the end of a line

@@ -30,6 +30,7 @@ Json of_peb(const peb::PebNode& node, const Testbed& testbed) {
 }  // namespace
 
 void Pebs::describe(TestbedOptions& testbed) {
+  testbed.make_peb = options_.make_peb;
   for (const auto& slots : options_.peb_hosts)
     testbed.peb_hosts.push_back(static_cast<unsigned>(slots.size()));
   for (const std::string& path : options_.peb_devices)

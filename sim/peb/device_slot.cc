@@ -42,7 +42,7 @@ DeviceSlot::DeviceSlot(PebModule& module, unsigned port, Scheduler& scheduler,
 }
 
 void DeviceSlot::assign(const std::optional<Peer>& peer) {
-  module_.between_cycles([&](Peb& peb) {
+  module_.between_cycles([&](PebCore& peb) {
     peb.assign(port_, std::nullopt);
     peer_ = peer;
     peb.assign(port_, peer);
@@ -148,7 +148,7 @@ void DeviceSlot::take_part(uint64_t name, size_t at, size_t bytes, uint64_t valu
   Bytes data = std::move(found->second.data);
   serving_.erase(found);
   module_.between_cycles(
-      [&](Peb&) { end(name, EXRNIC_COMPLETION_STATUS_SUCCESSFUL, std::move(data)); });
+      [&](PebCore&) { end(name, EXRNIC_COMPLETION_STATUS_SUCCESSFUL, std::move(data)); });
 }
 
 // The PEB hears of it in the next cycle: it may be in the middle of this one.
@@ -191,7 +191,7 @@ bool DeviceSlot::may_master() const {
 
 void DeviceSlot::dma_read_later(uint64_t address, size_t length, DmaDone done) {
   if (!may_master()) return done(nullptr);
-  module_.between_cycles([&](Peb& peb) {
+  module_.between_cycles([&](PebCore& peb) {
     dmas_[++last_id_] = std::move(done);
     peb.request(port_,
                 {last_id_, Request::Kind::kRead, address, static_cast<uint32_t>(length), {}});
@@ -208,7 +208,8 @@ void DeviceSlot::answered(Answer&& answer) {
 
 bool DeviceSlot::dma_write(uint64_t address, const uint8_t* data, size_t length) {
   if (!may_master()) return false;
-  module_.between_cycles([&](Peb& peb) { peb.write(port_, address, Bytes(data, data + length)); });
+  module_.between_cycles(
+      [&](PebCore& peb) { peb.write(port_, address, Bytes(data, data + length)); });
   return true;
 }
 
@@ -227,7 +228,7 @@ void DeviceSlot::fire_msix(unsigned vector) {
     pending_.insert(vector);
     return;
   }
-  module_.between_cycles([&](Peb&) { interrupt(vector); });
+  module_.between_cycles([&](PebCore&) { interrupt(vector); });
 }
 
 void DeviceSlot::interrupt(unsigned vector) {

@@ -37,7 +37,7 @@ HostSlot::HostSlot(PebModule& module, unsigned port, Scheduler& scheduler, const
 // ---- Who is there
 
 void HostSlot::assign(const std::optional<Peer>& peer) {
-  module_.between_cycles([&](Peb& peb) {
+  module_.between_cycles([&](PebCore& peb) {
     peb.assign(port_, std::nullopt);
     peer_ = peer;
     peb.assign(port_, peer);
@@ -45,7 +45,7 @@ void HostSlot::assign(const std::optional<Peer>& peer) {
 }
 
 void HostSlot::reset() {
-  module_.between_cycles([&](Peb& peb) {
+  module_.between_cycles([&](PebCore& peb) {
     forget();
     accesses_.clear();
     loads_.clear();
@@ -135,7 +135,7 @@ void HostSlot::write_bars() {
 // ---- From the host's CPU
 
 void HostSlot::access_later(const Access& access) {
-  module_.between_cycles([&](Peb&) { accesses_.push_back(access); });
+  module_.between_cycles([&](PebCore&) { accesses_.push_back(access); });
 }
 
 void HostSlot::step(uint64_t time_ns) {
@@ -267,7 +267,7 @@ void HostSlot::request(uint64_t name, Request&& request) {
 }
 
 void HostSlot::read_completion(ReadCompletion&& completion) {
-  module_.between_cycles([&](Peb&) {
+  module_.between_cycles([&](PebCore&) {
     auto& tag = tags_[completion.tag];
     assert(tag);
     const auto gather = tag->name ? gathers_.find(*tag->name) : gathers_.end();

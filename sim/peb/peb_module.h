@@ -5,10 +5,11 @@
 // Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
+#include <memory>
 #include <systemc>
 #include <vector>
 
-#include "rtl-model/ref/peb/peb.h"
+#include "rtl-model/ref/peb/peb_core.h"
 #include "rtl-model/systemc/clock.h"
 #include "rtl-model/systemc/rnic_ports.h"
 
@@ -38,7 +39,7 @@ class PebModule final : public sc_core::sc_module,
  public:
   // Must be constructed in the SystemC context that is to run it.
   PebModule(const sc_core::sc_module_name& name, Scheduler& scheduler, const CoreConfig& config,
-            Side side, unsigned ports);
+            Side side, unsigned ports, const PebFactory& make_peb);
 
   // Before the first input; all outlive the module's use. slots[i] is at port i.
   void connect(EthernetPort& ethernet, const std::vector<Slot*>& slots);
@@ -47,11 +48,11 @@ class PebModule final : public sc_core::sc_module,
   template <typename Call>
   void between_cycles(Call call) {
     clock_.finish_edge();
-    call(peb_);
+    call(*peb_);
     clock_.wake();
   }
-  Peb& peb() { return peb_; }  // in a cycle
-  const Peb& peb() const { return peb_; }
+  PebCore& peb() { return *peb_; }  // in a cycle
+  const PebCore& peb() const { return *peb_; }
   uint64_t cycles() const { return clock_.cycles(); }
 
   void receive(Frame&& frame) override;
@@ -74,7 +75,7 @@ class PebModule final : public sc_core::sc_module,
   }
   void link(unsigned port, bool up) override { slots_[port]->link(up); }
 
-  Peb peb_;
+  std::unique_ptr<PebCore> peb_;
   Clock clock_;
   EthernetPort* ethernet_ = nullptr;
   std::vector<Slot*> slots_;

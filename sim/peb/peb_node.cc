@@ -12,6 +12,7 @@ CoreConfig config_of(unsigned id, const Profile& profile) {
   config.max_payload = static_cast<uint16_t>(std::clamp<uint32_t>(
       profile.pcie.max_payload, EXRNIC_PEB_PAYLOAD_MIN, EXRNIC_PEB_PAYLOAD_MAX));
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
+  config.data_bits = profile.data_bits;
   config.clock_khz = profile.clock_khz;
   return config;
 }
@@ -19,10 +20,10 @@ CoreConfig config_of(unsigned id, const Profile& profile) {
 }  // namespace
 
 PebNode::PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-                 Side side, unsigned ports)
+                 Side side, unsigned ports, const PebFactory& make_peb)
     : id_(id),
       scheduler_(scheduler),
-      module_(name.c_str(), scheduler, config_of(id, profile), side, ports),
+      module_(name.c_str(), scheduler, config_of(id, profile), side, ports, make_peb),
       mac_(module_) {}
 
 PebHost::Wired::Wired(PebModule& module, unsigned port, Scheduler& scheduler,
@@ -32,8 +33,8 @@ PebHost::Wired::Wired(PebModule& module, unsigned port, Scheduler& scheduler,
 }
 
 PebHost::PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-                 unsigned slots)
-    : PebNode(name, scheduler, id, profile, Side::kHost, slots) {
+                 unsigned slots, const PebFactory& make_peb)
+    : PebNode(name, scheduler, id, profile, Side::kHost, slots, make_peb) {
   std::vector<Slot*> ports;
   for (unsigned port = 0; port < slots; ++port) {
     slots_.push_back(std::make_unique<Wired>(module_, port, scheduler, profile.pcie));
@@ -43,8 +44,8 @@ PebHost::PebHost(const std::string& name, Scheduler& scheduler, unsigned id, con
 }
 
 PebBox::PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-               const PcieDeviceFactory& make_device)
-    : PebNode(name, scheduler, id, profile, Side::kDevice, 1),
+               const PcieDeviceFactory& make_device, const PebFactory& make_peb)
+    : PebNode(name, scheduler, id, profile, Side::kDevice, 1, make_peb),
       slot_(module_, 0, scheduler, profile.pcie, make_device(scheduler)) {
   module_.connect(mac_, {&slot_});
 }

@@ -28,12 +28,12 @@ class PebNode : public Station {
   // A port finds out by its messages.
   void set_link(bool /*up*/) override {}
   const Mac& mac() const { return mac_; }
-  const Peb& peb() const { return module_.peb(); }
+  const PebCore& peb() const { return module_.peb(); }
 
  protected:
   // Must be constructed in the SystemC context that is to run it. `id`: its node identifier.
   PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-          Side side, unsigned ports);
+          Side side, unsigned ports, const PebFactory& make_peb);
 
   const unsigned id_;
   Scheduler& scheduler_;
@@ -44,7 +44,7 @@ class PebNode : public Station {
 class PebHost final : public PebNode {
  public:
   PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-          unsigned slots);
+          unsigned slots, const PebFactory& make_peb);
 
   unsigned slots() const { return static_cast<unsigned>(slots_.size()); }
   HostSlot& slot(unsigned number) { return slots_.at(number)->slot; }
@@ -71,7 +71,7 @@ class PebHost final : public PebNode {
 class PebBox final : public PebNode {
  public:
   PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-         const PcieDeviceFactory& make_device);
+         const PcieDeviceFactory& make_device, const PebFactory& make_peb);
 
   DeviceSlot& slot() { return slot_; }
   const DeviceSlot& slot() const { return slot_; }

@@ -6,6 +6,9 @@
 #include <random>
 
 #include "sim/peb/testing/bus.h"
+#if EXRNIC_PEB_RTL
+#include "rtl-model/peb/rtl_peb.h"
+#endif
 
 namespace exrnic::peb {
 namespace {
@@ -25,6 +28,9 @@ struct Network {
     TestbedOptions options;
     options.profile = load_profile("dc-25g");
     options.nodes = 0;
+#if EXRNIC_PEB_RTL
+    options.make_peb = make_rtl_peb;
+#endif
     options.threads = threads;
     options.faults = parse_faults(faults);
     options.peb_hosts.assign(hosts, 1);

@@ -2,39 +2,15 @@
 #include "rtl-model/ref/peb/peb.h"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "rtl-model/ref/ddp_check.h"
 #include "rtl-model/ref/terminate_message.h"
 
 namespace exrnic::peb {
-namespace {
-
-std::string text(const Peer& peer) {
-  return "node " + std::to_string(peer.node) + ", group " + std::to_string(peer.group);
-}
-
-void check(const CoreConfig& config, unsigned ports) {
-  const unsigned payload = config.max_payload;
-  if (payload < EXRNIC_PEB_PAYLOAD_MIN || payload > EXRNIC_PEB_PAYLOAD_MAX ||
-      (payload & (payload - 1)) != 0)
-    throw std::invalid_argument("max_payload " + std::to_string(payload) +
-                                ": a power of two from " + std::to_string(EXRNIC_PEB_PAYLOAD_MIN) +
-                                " to " + std::to_string(EXRNIC_PEB_PAYLOAD_MAX) + " is possible");
-  if (config.max_read == 0 || config.max_read > EXRNIC_PEB_REQUEST_MAX)
-    throw std::invalid_argument("max_read " + std::to_string(config.max_read) + ": 1 to " +
-                                std::to_string(EXRNIC_PEB_REQUEST_MAX) + " is possible");
-  if (ports == 0 || ports > EXRNIC_PEB_PORTS)
-    throw std::invalid_argument(std::to_string(ports) + " ports: 1 to " +
-                                std::to_string(EXRNIC_PEB_PORTS) + " are possible");
-}
-
-}  // namespace
 
 Peb::Peb(const CoreConfig& config, Side side, unsigned ports, PebSink& sink)
     : state_(config, EXRNIC_MAX_NODE, nullptr), sink_(sink) {
-  check(config, ports);
+  check_config(config, ports);
   state_.settings.control = EXRNIC_DEVICE_CONTROL_ENABLE;
   efe_rx_.connect(efe_tx_);
   for (unsigned number = 0; number < ports; ++number)
@@ -43,11 +19,10 @@ Peb::Peb(const CoreConfig& config, Side side, unsigned ports, PebSink& sink)
 
 void Peb::assign(unsigned port, const std::optional<Peer>& peer) {
   const auto has_it = [&](const Port& other) { return other.peer() == peer; };
-  if (peer && !(port_of(port).peer() == peer) &&
-      std::any_of(state_.ports.begin(), state_.ports.end(), has_it))
-    throw std::invalid_argument(text(*peer) + ": another port has this peer");
-  if (peer && peer->node == state_.config.node_id)
-    throw std::invalid_argument(text(*peer) + ": that is the own node");
+  if (peer)
+    check_peer(*peer, state_.config.node_id,
+               !(port_of(port).peer() == peer) &&
+                   std::any_of(state_.ports.begin(), state_.ports.end(), has_it));
   port_of(port).assign(peer);
 }
 
@@ -126,6 +101,11 @@ uint64_t Peb::wakes_at_ns() const {
   uint64_t wakes = Core::kNever;
   for (const Port& port : state_.ports) wakes = std::min(wakes, port.wakes_at_ns());
   return wakes;
+}
+
+std::unique_ptr<PebCore> make_ref_peb(const CoreConfig& config, Side side, unsigned ports,
+                                      PebSink& sink) {
+  return std::make_unique<Peb>(config, side, ports, sink);
 }
 
 }  // namespace exrnic::peb

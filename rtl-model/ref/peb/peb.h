@@ -13,33 +13,24 @@
 
 namespace exrnic::peb {
 
-class Peb {
+class Peb final : public PebCore {
  public:
-  // Of `config` node_id, max_payload, max_read and read_timeout_shift count. `sink` must outlive
-  // it.
+  // See PebFactory.
   Peb(const CoreConfig& config, Side side, unsigned ports, PebSink& sink);
 
-  // Who a port is joined to from now on, if anybody. No two ports have the same peer.
-  void assign(unsigned port, const std::optional<Peer>& peer);
-  bool is_up(unsigned port) const { return port_of(port).is_up(); }
-
-  // From the bus of a port, which begins nothing that it has no room for; completions are taken at
-  // any time. Writes of memory are posted: they are dropped while the link is down.
-  bool has_room(unsigned port, Flow flow) const { return port_of(port).has_room(flow); }
-  void write(unsigned port, uint64_t address, const Bytes& data);
-  void request(unsigned port, BusRequest&& request);
-  // How a request of the sink has ended; `data`: of a successful read what it asked for.
-  void complete(unsigned port, uint64_t name, exrnic_completion_status status, const Bytes& data);
-
-  void receive(Frame&& frame) { frames_.push_back(std::move(frame)); }
-
-  // As those of a Core.
-  void step(uint64_t time_ns);
-  bool idle() const;
-  uint64_t wakes_at_ns() const;
-
-  const Counters& counters() const { return counters_; }
-  uint64_t peek_counter(exrnic_counter which) const { return state_.counters.at(which); }  // of EFE
+  void assign(unsigned port, const std::optional<Peer>& peer) override;
+  bool is_up(unsigned port) const override { return port_of(port).is_up(); }
+  bool has_room(unsigned port, Flow flow) const override { return port_of(port).has_room(flow); }
+  void write(unsigned port, uint64_t address, const Bytes& data) override;
+  void request(unsigned port, BusRequest&& request) override;
+  void complete(unsigned port, uint64_t name, exrnic_completion_status status,
+                const Bytes& data) override;
+  void receive(Frame&& frame) override { frames_.push_back(std::move(frame)); }
+  void step(uint64_t time_ns) override;
+  bool idle() const override;
+  uint64_t wakes_at_ns() const override;
+  const Counters& counters() const override { return counters_; }
+  uint64_t peek_counter(exrnic_counter which) const override { return state_.counters.at(which); }
 
  private:
   struct State final : ref::EfeState {
@@ -63,5 +54,9 @@ class Peb {
                      [this](const ref::Ended& ended) { port_of(ended.tag.qpn).ended(ended); }};
   std::deque<Frame> frames_;
 };
+
+// See PebFactory.
+std::unique_ptr<PebCore> make_ref_peb(const CoreConfig& config, Side side, unsigned ports,
+                                      PebSink& sink);
 
 }  // namespace exrnic::peb

@@ -271,8 +271,9 @@ bool Port::asks() const {
 void Port::run() {
   if (!peer_) return;
   if (std::exchange(lost_, false) && met_) begin_life();
+  const uint64_t timeouts = requester_.timeouts();
   auto late = requester_.time_out(state_.time_ns);
-  counters_.timeouts += late.size();
+  counters_.timeouts += requester_.timeouts() - timeouts;
   answer_all(std::move(late));
   if (met_ && requester_.is_stuck()) begin_life();
   if (owes_introduction_ && introductions_ < kIntroducing) {

@@ -10,42 +10,10 @@
 #include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/peb/completer.h"
 #include "rtl-model/ref/peb/order_queue.h"
+#include "rtl-model/ref/peb/peb_core.h"
 #include "rtl-model/ref/peb/requester.h"
 
 namespace exrnic::peb {
-
-enum class Side : uint8_t {
-  kHost,    // of who configures devices
-  kDevice,  // of a device
-};
-
-// What a PEB drives: the buses of its ports, and its MAC. What is said to it in between, it hears.
-class PebSink : public FrameSink {
- public:
-  virtual bool can_write(unsigned port) = 0;
-  virtual void write(unsigned port, Write&& write) = 0;
-  virtual bool can_request(unsigned port) = 0;
-  // To be completed by this name, in any order.
-  virtual void request(unsigned port, uint64_t name, Request&& request) = 0;
-  // A request of the bus has ended. Each does, once.
-  virtual void answered(unsigned port, Answer&& answer) = 0;
-  // The peer is there, or there no more: then nothing that was under way comes any more.
-  virtual void link(unsigned port, bool up) = 0;
-};
-
-struct Peer {
-  uint16_t node = 0;
-  uint16_t group = 0;
-  bool operator==(const Peer& other) const { return node == other.node && group == other.group; }
-};
-
-struct Counters {
-  uint64_t lives = 0;      // that have ended, of all ports
-  uint64_t dropped = 0;    // posted writes of the bus, as the link was down
-  uint64_t foreign = 0;    // segments that are not of a port's peer, or of another life
-  uint64_t malformed = 0;  // of the peer, and no message, or one that breaks a rule
-  uint64_t timeouts = 0;   // requests
-};
 
 class Port {
  public:

@@ -115,6 +115,7 @@ std::deque<Answer> Requester::time_out(uint64_t time_ns) {
     ++tag->piece.age;
     if (!is_overdue(tag->piece)) continue;
     tag->late = true;
+    ++timeouts_;
     Answer end;
     if (end_piece(tag->piece, EXRNIC_COMPLETION_STATUS_ABORT, end)) ends.push_back(std::move(end));
   }

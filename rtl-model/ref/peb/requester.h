@@ -43,6 +43,7 @@ class Requester {
 
   // Those that waited for too long. Their tags stay taken until what is owed has come.
   std::deque<Answer> time_out(uint64_t time_ns);
+  uint64_t timeouts() const { return timeouts_; }  // so far, of TLPs
   // No tag will come back; or the oldest that has none has waited for as long as a time-out takes.
   bool is_stuck() const;
   bool idle() const;
@@ -76,6 +77,7 @@ class Requester {
   const uint16_t max_read_;
   const uint8_t timeout_shift_;
   uint64_t interval_ = 0;
+  uint64_t timeouts_ = 0;
   std::deque<Piece> unnamed_;
   std::array<std::optional<UnderWay>, EXRNIC_PEB_TAGS> tags_;
 };

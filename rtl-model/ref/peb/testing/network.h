@@ -11,10 +11,19 @@
 #include <vector>
 
 #include "rtl-model/ref/peb/peb.h"
+#if EXRNIC_PEB_RTL_HOST || EXRNIC_PEB_RTL_DEVICE || EXRNIC_PEB_RTL_BOTH
+#include "rtl-model/peb/rtl_peb.h"
+#define EXRNIC_PEB_RTL 1
+#endif
 
 namespace exrnic::peb::testing {
 
 constexpr uint64_t kStepNs = 64;
+#ifdef EXRNIC_PEB_RTL
+constexpr bool kIsRtl = true;  // which takes cycles for what it does
+#else
+constexpr bool kIsRtl = false;
+#endif
 
 using Random = std::mt19937_64;
 inline bool chance(Random& random, double p) {
@@ -26,6 +35,19 @@ struct Faults {
   double drop = 0, twice = 0, late = 0, corrupt = 0, change = 0;
 };
 
+// Which of the two are tested: the reference model, or the RTL of one side or of both.
+inline std::unique_ptr<PebCore> make_peb(const CoreConfig& config, Side side, unsigned ports,
+                                         PebSink& sink) {
+#if EXRNIC_PEB_RTL_HOST
+  if (side == Side::kHost) return make_rtl_peb(config, side, ports, sink);
+#elif EXRNIC_PEB_RTL_DEVICE
+  if (side == Side::kDevice) return make_rtl_peb(config, side, ports, sink);
+#elif EXRNIC_PEB_RTL_BOTH
+  return make_rtl_peb(config, side, ports, sink);
+#endif
+  return std::make_unique<Peb>(config, side, ports, sink);
+}
+
 // A PEB and its MAC; `Bus` is what hears of its ports.
 class Station : public PebSink {
  public:
@@ -36,7 +58,7 @@ class Station : public PebSink {
 
   // As after power-on, with the same peers.
   void restart() {
-    peb = std::make_unique<Peb>(config_, side_, ports_, *this);
+    peb = make_peb(config_, side_, ports_, *this);
     peb->step(now_ns);
     for (const auto& [port, peer] : peers) peb->assign(port, peer);
   }
@@ -49,7 +71,7 @@ class Station : public PebSink {
   bool can_transmit() override { return true; }
   void transmit(Frame&& frame) override { sent.push_back(std::move(frame)); }
 
-  std::unique_ptr<Peb> peb;
+  std::unique_ptr<PebCore> peb;
   std::map<unsigned, std::optional<Peer>> peers;
   std::vector<Frame> sent;
   uint64_t now_ns = 0;
