@@ -86,7 +86,10 @@ class VfioUserServer : public HostPort {
   const PciConfigSpace& config_space() const { return *config_; }
 
   // HostPort
-  bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
+  bool dma_read(uint64_t address, uint8_t* out, size_t length) override {
+    return dma_read_all({{address, length}}, out);
+  }
+  bool dma_read_all(const std::vector<DmaPlace>& places, uint8_t* out) override;
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
   void fire_msix(unsigned vector) override;
 

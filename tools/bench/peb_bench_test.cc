@@ -24,16 +24,19 @@ class Figures {
 
 TEST_CASE("a round trip over PEBs at 25 Gb/s adds less than two latencies of the line and 1 us") {
   const Figures figures("dc-25g");
-  CHECK(figures.of("peb.added_ns", "load") < 2 * 500 + 1000);
-  CHECK(figures.of("peb.added_ns", "read") < 2 * (2 * 500 + 1000));   // command; data
-  CHECK(figures.of("peb.added_ns", "write") < 3 * (2 * 500 + 1000));  // command; data; completion
-  CHECK(figures.of("peb.goodput_ratio", "read") > 0.9);
+  constexpr double kLimitNs = 2 * 500 + 1000;
+  CHECK(figures.of("peb.added_ns", "load") < kLimitNs);
+  // A doorbell there and a completion back; the command; of a write, its data.
+  CHECK(figures.of("peb.added_ns", "read") < 2 * kLimitNs);
+  CHECK(figures.of("peb.added_ns", "write") < 3 * kLimitNs);
 }
 
-TEST_CASE("a disk over PEBs fills Gigabit Ethernet") {
-  const Figures figures("expether-gbe");
-  CHECK(figures.of("peb.goodput_ratio", "read") > 0.9);
-  CHECK(figures.of("peb.goodput_ratio", "write") > 0.9);
+TEST_CASE("a disk over PEBs gets nine tenths of the line's payload rate") {
+  for (const char* profile : {"dc-25g", "expether-gbe"}) {
+    const Figures figures(profile);
+    CHECK(figures.of("peb.goodput_ratio", "read") > 0.9);
+    CHECK(figures.of("peb.goodput_ratio", "write") > 0.9);
+  }
 }
 
 }  // namespace
