@@ -352,6 +352,11 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   two_refused("--trace", "t.json", "a trace is written in the order of time; take 1");
   two_refused("--gdb", "0:g.sock", "a debugger looks at single cycles; take 1");
   two_refused("--time", "sync:clock", "guests and simulation take turns; take 1");
+  two_refused("--reach-memory", "messages", "all nodes wait for memory");
+  refused({"--node", node, "--reach-memory", "pigeons"},
+          "--reach-memory pigeons: write files or messages");
+  refused({"--node", node, "--reach-memory", "messages", "--time", "sync:clock"},
+          "--reach-memory messages: not in synchronised time; take files");
   refused({"--node", node, "--retired", "r.txt"}, "--retired: 'r.txt': write NODE:PATH");
   refused({"--node", node, "--retired", "0:" + (dir / "no/r.txt")}, "no/r.txt: cannot be written");
   refused({"--node", node, "--retired", "0:r.txt", "--core", "ref"},
@@ -518,8 +523,9 @@ TEST_CASE("--help names every option and ends with 0") {
   Simulator simulator({"--help"});
   CHECK(simulator.wait_for_exit() == 0);
   const std::string help = simulator.rest_of_stdout();
-  for (const char* option : {"--node", "--profile", "--topology", "--core", "--seed", "--faults",
-                             "--faults-at", "--stats", "--capture", "--trace", "--waves"}) {
+  for (const char* option :
+       {"--node", "--profile", "--topology", "--core", "--seed", "--faults", "--faults-at",
+        "--reach-memory", "--stats", "--capture", "--trace", "--waves"}) {
     CHECK(help.find(option) != std::string::npos);
   }
   for (const char* name : {"dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2"}) {

@@ -41,6 +41,7 @@ namespace exrnic {
 namespace {
 
 constexpr int kFailure = 1;
+constexpr std::chrono::seconds kAnswerLimit{5};  // of a client whose memory has no file
 
 // Of several ranks: which one speaks.
 std::string& speaker() {
@@ -211,6 +212,7 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
     } catch (const std::exception& error) {
       throw ExitRequest(kUsageError, error.what());
     }
+    if (options.reaches_by_messages) servers.back()->reach_memory_by_messages(kAnswerLimit);
     servers.back()->attach(testbed.node(id).combined_device());
     testbed.connect_outside_host(id, servers.back().get());
   }

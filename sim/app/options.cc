@@ -31,6 +31,8 @@ constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
 constexpr char kFreeTime[] = "free";
 constexpr char kSynchronised[] = "sync:";
+constexpr char kByFiles[] = "files";
+constexpr char kByMessages[] = "messages";
 constexpr char kAutomatic[] = "auto";
 constexpr char kRtlCore[] = "rtl";
 constexpr char kRefCore[] = "ref";
@@ -42,6 +44,7 @@ struct Arguments {
   std::vector<std::string> peb_hosts;
   std::vector<std::string> peb_devices;
   std::vector<std::string> assignments;
+  std::string reach_memory = kByFiles;
   std::string core = kRtlCore;
   uint64_t seed = 1;
   std::string faults;
@@ -85,6 +88,14 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "later: exrnicctl assign. Can be repeated")
       ->type_name("HOST[.SLOT]=DEVICE")
       ->allow_extra_args(false);
+  app.add_option("--reach-memory", arguments.reach_memory,
+                 "How RNICs reach the memory of their clients. files: it is granted as\n"
+                 "files, as QEMU and libverbs-lite do. messages: what is granted without\n"
+                 "one is reached, too, such as by a --peb-device of another exrnic-sim.\n"
+                 "All nodes wait for each such access; a client that does not answer one\n"
+                 "within 5 s is let go")
+      ->type_name("files|messages")
+      ->capture_default_str();
   app.add_option("--profile", arguments.profile,
                  fmt::format("Link profile, or the path of a .json file. There are\n{}",
                              fmt::join(profile_names(), ", ")))
@@ -130,7 +141,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--threads", arguments.threads,
                  "Simulate nodes in N threads: the same results, sooner. auto: as many\n"
                  "as processors are left when each node's host has one; one alone for\n"
-                 "--core lockstep, --time sync, --trace, --losses and --gdb")
+                 "--core lockstep, --time sync, --trace, --losses, --gdb and\n"
+                 "--reach-memory messages")
       ->type_name("N|auto")
       ->capture_default_str();
   app.add_option("--workload", arguments.workload,
@@ -347,22 +359,37 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
 
 // A workload has no hosts: what is for them means nothing.
 void require_no_host(const Arguments& arguments) {
-  const std::pair<const char*, bool> given[] = {{"--node", !arguments.nodes.empty()},
-                                                {"--peb-host", !arguments.peb_hosts.empty()},
-                                                {"--peb-device", !arguments.peb_devices.empty()},
-                                                {"--assign", !arguments.assignments.empty()},
-                                                {"--time", arguments.time != kFreeTime},
-                                                {"--window-bar", arguments.window_bar.has_value()},
-                                                {"--control", !arguments.control.empty()},
-                                                {"--gdb", !arguments.gdb.empty()},
-                                                {"--retired", !arguments.retired.empty()},
-                                                {"--waves", !arguments.waves.empty()}};
+  const std::pair<const char*, bool> given[] = {
+      {"--node", !arguments.nodes.empty()},
+      {"--peb-host", !arguments.peb_hosts.empty()},
+      {"--peb-device", !arguments.peb_devices.empty()},
+      {"--assign", !arguments.assignments.empty()},
+      {"--reach-memory", arguments.reach_memory != kByFiles},
+      {"--time", arguments.time != kFreeTime},
+      {"--window-bar", arguments.window_bar.has_value()},
+      {"--control", !arguments.control.empty()},
+      {"--gdb", !arguments.gdb.empty()},
+      {"--retired", !arguments.retired.empty()},
+      {"--waves", !arguments.waves.empty()}};
   for (const auto& [option, is_given] : given) {
     if (is_given)
       throw ExitRequest(
           kUsageError,
           fmt::format("{}: with --workload nodes have no hosts; leave it out", option));
   }
+}
+
+// Whether by messages, too.
+bool reach_of(const Arguments& arguments) {
+  const std::string& reach = arguments.reach_memory;
+  if (reach != kByFiles && reach != kByMessages)
+    throw ExitRequest(kUsageError, fmt::format("--reach-memory {}: write {} or {}", reach, kByFiles,
+                                               kByMessages));
+  if (reach == kByMessages && arguments.time != kFreeTime)
+    throw ExitRequest(
+        kUsageError,
+        fmt::format("--reach-memory {}: not in synchronised time; take {}", reach, kByFiles));
+  return reach == kByMessages;
 }
 
 // The nodes that the profile joins if nothing else is said, for a workload.
@@ -472,6 +499,7 @@ std::string reason_for_one_thread(const Options& options) {
   if (!options.trace_path.empty()) return "a trace is written in the order of time";
   if (!options.losses_path.empty()) return "losses are written in the order of time";
   if (!options.gdb_paths.empty()) return "a debugger looks at single cycles";
+  if (options.reaches_by_messages) return "all nodes wait for memory that is reached by messages";
   return {};
 }
 
@@ -534,6 +562,7 @@ Options understand(const Arguments& arguments) {
     options.peb_hosts.push_back(slots_of(host, arguments.core));
   for (const std::string& device : arguments.peb_devices)
     options.peb_devices.push_back(socket_of("--peb-device", device));
+  options.reaches_by_messages = reach_of(arguments);
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
   options.make_peb = arguments.core == kRefCore ? peb::make_ref_peb : peb::make_rtl_peb;

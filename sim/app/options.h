@@ -34,6 +34,7 @@ struct Options {
   std::vector<std::vector<std::string>> peb_hosts;  // sockets of their slots
   std::vector<std::string> peb_devices;             // sockets of the servers that have them
   std::vector<Assignment> assignments;
+  bool reaches_by_messages = false;  // memory that clients of nodes grant without a file
   Profile profile;
   std::string core;  // its name
   CoreFactory make_core;

@@ -42,6 +42,7 @@ std::unique_ptr<PcieDevice> Pebs::make_device(Scheduler& scheduler, const std::s
   try {
     auto device = std::make_unique<RemoteEndpoint>(scheduler, path, options_.profile.pcie, log_,
                                                    RemoteEndpoint::Limits{});
+    for (RemoteEndpoint* other : devices_) device->meet(*other);
     devices_.push_back(device.get());
     return device;
   } catch (const std::exception& error) {

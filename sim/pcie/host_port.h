@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <vector>
 
 namespace exrnic {
 
@@ -21,6 +22,20 @@ class HostPort {
 
   // Reads `length` bytes at `address` into `out`. False: not (wholly) granted memory.
   virtual bool dma_read(uint64_t address, uint8_t* out, size_t length) = 0;
+
+  // Reads several places, one behind the other into `out`. A host that is far away is asked for
+  // more of them before it has answered for the first.
+  struct DmaPlace {
+    uint64_t address;
+    size_t length;
+  };
+  virtual bool dma_read_all(const std::vector<DmaPlace>& places, uint8_t* out) {
+    for (const DmaPlace& place : places) {
+      if (!dma_read(place.address, out, place.length)) return false;
+      out += place.length;
+    }
+    return true;
+  }
 
   // Memory that is slow: how many ns pass from the arrival of a read until it sees the memory and
   // is answered; kNever: it is not answered at all. Reads behind it go on.

@@ -29,6 +29,9 @@ bool SocketService::holds_time() const {
 
 // One that has something to do then, though nothing comes, is served.
 std::chrono::microseconds SocketService::shortened(std::chrono::microseconds timeout) const {
+  if (std::any_of(servers_.begin(), servers_.end(),
+                  [](const auto& server) { return server->has_postponed(); }))
+    return timeout.zero();
   for (const SideSocket* socket : side_sockets_) {
     const int own_ms = socket->poll_timeout_ms();
     if (own_ms < 0) continue;
@@ -54,10 +57,16 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
   return ready;
 }
 
+void SocketService::serve_unasked() {
+  for (const auto& server : servers_)
+    if (server->has_postponed()) server->service();
+  for (SideSocket* socket : side_sockets_)
+    if (socket->poll_timeout_ms() == 0) socket->service();
+}
+
 bool SocketService::serve(std::chrono::microseconds timeout) {
   if (poll_all(timeout) <= 0) {
-    for (SideSocket* socket : side_sockets_)
-      if (socket->poll_timeout_ms() == 0) socket->service();
+    serve_unasked();
     return true;
   }
   if (fds_[0].revents != 0) return false;
@@ -65,7 +74,7 @@ bool SocketService::serve(std::chrono::microseconds timeout) {
   for (unsigned node = 0; node < servers_.size(); ++node) {
     bool ready = false;
     for (; entry < end_of_[node]; ++entry) ready |= fds_[entry].revents != 0;
-    if (ready) servers_[node]->service();
+    if (ready || servers_[node]->has_postponed()) servers_[node]->service();
   }
   bool asked = false;
   for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;

@@ -40,6 +40,7 @@ class SocketService {
  private:
   int poll_all(std::chrono::microseconds timeout);
   std::chrono::microseconds shortened(std::chrono::microseconds timeout) const;
+  void serve_unasked();
 
   Testbed& testbed_;
   Servers& servers_;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <array>
 #include <chrono>
@@ -99,12 +100,16 @@ class RemoteDevice {
   void append_poll_fds(std::vector<pollfd>& fds);
   int poll_timeout_ms() const;
 
+  // The process that listens; 0 if it is of another namespace.
+  pid_t server_process() const { return server_process_; }
+
   bool alive() const { return end_reason_.empty(); }
   const std::string& end_reason() const { return end_reason_; }
   size_t requests_in_flight() const { return requests_.size(); }
 
   // The server has not yet answered all that it was sent, and does not wait for the host itself.
-  bool waiting() const { return alive() && dmas_ == 0 && !settled(); }
+  bool waiting() const { return alive() && !waits_for_host() && !settled(); }
+  bool waits_for_host() const { return dmas_ > 0; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -142,6 +147,7 @@ class RemoteDevice {
 
   RemoteHost& host_;
   const Limits limits_;
+  const pid_t server_process_;
   VfioUserClient client_;
   std::array<uint8_t, kHeaderBytes> header_{};
   size_t config_bytes_ = 0;

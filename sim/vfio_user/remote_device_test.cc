@@ -64,6 +64,34 @@ TEST_CASE_METHOD(Served, "DMA of any length is done by messages") {
   CHECK(back == data);
 }
 
+TEST_CASE_METHOD(Served,
+                 "reads of several places are asked for together, and answered in any order") {
+  enable();
+  host.hold = true;
+  Bytes out(4);
+  auto reading = std::async(std::launch::async, [&] {
+    return server->dma_read_all({{NotedHost::kBase, 1}, {NotedHost::kBase + 9, 3}}, out.data());
+  });
+  while (host.held.size() < 2) remote->service();
+  const Bytes first{1}, second{2, 3, 4};
+  host.held[1](&second);
+  host.held[0](&first);
+  CHECK(reading.get());
+  CHECK(out == Bytes{1, 2, 3, 4});
+}
+
+TEST_CASE_METHOD(Served, "when one of several reads is refused, all are, and the client stays") {
+  enable();
+  Bytes out(2);
+  const auto read = [&](uint64_t second) {
+    return meanwhile(
+        [&] { return server->dma_read_all({{NotedHost::kBase, 1}, {second, 1}}, out.data()); });
+  };
+  CHECK_FALSE(read(0));
+  CHECK(server->counters().dma_refused_address == 1);
+  CHECK(read(NotedHost::kBase));
+}
+
 TEST_CASE_METHOD(Served, "DMA beside the host's memory, or without bus mastering, is refused") {
   uint8_t byte = 1;
   CHECK_FALSE(meanwhile([&] { return server->dma_write(NotedHost::kBase, &byte, 1); }));

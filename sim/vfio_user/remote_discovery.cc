@@ -3,6 +3,7 @@
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,12 @@ constexpr unsigned kPendingBitsAtOnce = 64;
 
 [[noreturn]] void refuse(const std::string& reason) { throw std::runtime_error(reason); }
 
+pid_t process_at(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
+}
+
 VfioUserClient::Options client_options(std::chrono::milliseconds limit) {
   VfioUserClient::Options options;
   options.timeout_ms = static_cast<int>(limit.count());
@@ -51,7 +58,10 @@ unsigned find_msix_capability(const Bytes& config) {
 }  // namespace
 
 RemoteDevice::RemoteDevice(UniqueFd socket, RemoteHost& host, const Limits& limits)
-    : host_(host), limits_(limits), client_(std::move(socket), client_options(limits.answer)) {
+    : host_(host),
+      limits_(limits),
+      server_process_(process_at(socket.get())),
+      client_(std::move(socket), client_options(limits.answer)) {
   discover();
   client_.connection().talk_both_ways();
 }

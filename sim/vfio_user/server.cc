@@ -165,9 +165,9 @@ bool VfioUserServer::dma_allowed() {
   return false;
 }
 
-bool VfioUserServer::dma_read(uint64_t address, uint8_t* out, size_t length) {
+bool VfioUserServer::dma_read_all(const std::vector<DmaPlace>& places, uint8_t* out) {
   if (!dma_allowed()) return false;
-  if (session_->dma_read(address, out, length)) return true;
+  if (session_->dma_read(places, out)) return true;
   ++counters_.dma_refused_address;
   return false;
 }

@@ -62,8 +62,8 @@ class VfioUserServer : public HostPort {
   void describe(std::optional<PciDescription> description);
 
   // The device may wait for its client: memory that the client has granted without a file is
-  // reached by messages, each of which is answered within `limit`, or the client is let go. For a
-  // process that has one device and nothing else to do; before the first service(), which then
+  // reached by messages, each of which is answered within `limit`, or the client is let go. All
+  // that the process does waits meanwhile. Before the first service(), which then
   // handles one message: who lets the device work in between answers no message before what the
   // one in front of it has set off is done.
   void reach_memory_by_messages(std::chrono::milliseconds limit) { answer_limit_ = limit; }
@@ -86,7 +86,10 @@ class VfioUserServer : public HostPort {
   const PciConfigSpace& config_space() const { return *config_; }
 
   // HostPort
-  bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
+  bool dma_read(uint64_t address, uint8_t* out, size_t length) override {
+    return dma_read_all({{address, length}}, out);
+  }
+  bool dma_read_all(const std::vector<DmaPlace>& places, uint8_t* out) override;
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
   void fire_msix(unsigned vector) override;
 

@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "sim/pcie/config_space.h"
 #include "sim/pcie/host_port.h"
@@ -49,7 +51,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_postponed() const { return !postponed_.empty() && wants_input(); }
 
   // The client's memory. False: it is not granted, or the client does not give it.
-  bool dma_read(uint64_t address, uint8_t* out, size_t length);
+  bool dma_read(const std::vector<HostPort::DmaPlace>& places, uint8_t* out);
   bool dma_write(uint64_t address, const uint8_t* data, size_t length);
   DmaMap& dma() { return dma_; }
   Msix& msix() { return msix_; }
@@ -57,7 +59,14 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   struct DeviceRead;
-  struct Later {};  // the reply goes out when the device answers
+  // Of the client's memory, and where it is wanted.
+  struct MemoryPiece {
+    uint64_t address;
+    size_t length;
+    uint8_t* out;
+  };
+  using Asked = std::map<uint16_t, MemoryPiece>;  // what the client owes, by identifier
+  struct Later {};                                // the reply goes out when the device answers
   using Outcome = std::variant<Bytes, Later, Fault>;
 
   Outcome handle(Message& message);
@@ -81,8 +90,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish_load(DeviceRead& read, uint32_t at, unsigned size, uint64_t value);
 
   bool reaches_by_messages(uint64_t address, size_t length, bool for_write);
-  std::optional<Message> ask(Command command, const Bytes& payload);
-  bool is_answer(const Header& asked, Message& message);
+  bool read_by_messages(std::deque<MemoryPiece> pieces);
+  bool take_piece(const Message& answer, const MemoryPiece& piece);
+  uint16_t ask(Command command, const Bytes& payload);
+  std::optional<Message> next_answer(Command command, const Asked& asked);
+  bool is_answer(Command command, const Asked& asked, Message& message);
   void end(std::string reason);
   Connection::Status next_message(Message* out);
   bool wants_input() const;

@@ -15,6 +15,7 @@
 #include "tools/bench/ntb_bench.h"
 #include "tools/bench/once_bench.h"
 #include "tools/bench/paper_bench.h"
+#include "tools/bench/peb_bench.h"
 #include "tools/bench/simulator_bench.h"
 
 using exrnic::bench::Carrier;
@@ -62,6 +63,15 @@ void measure_network(const std::string& profile, exrnic::bench::Results& results
   exrnic::bench::measure_hops(profile, results);
 }
 
+// Of those that are a data centre's, and ExpEther's.
+void measure_pebs(const std::vector<std::string>& profiles, exrnic::bench::Results& results) {
+  for (const std::string& profile : profiles) {
+    if (profile != "dc-25g" && profile != "expether-gbe") continue;
+    fmt::print(stderr, "bench: PEBs, {}\n", profile);
+    exrnic::bench::measure_peb(profile, results);
+  }
+}
+
 // Whoever shows progress reads these lines: what is done, of how much, what comes now. A step that
 // fails is told, and lacks in the results.
 void measure_papers(const std::vector<std::string>& profiles, exrnic::bench::Results& results) {
@@ -98,6 +108,8 @@ int main(int argc, char** argv) {
   app.add_flag("--network", network_only, "loss, incast and the like only");
   bool firmware_only = false;
   app.add_flag("--firmware", firmware_only, "what firmware does only");
+  bool pebs_only = false;
+  app.add_flag("--pebs", pebs_only, "a disk behind PEBs only, in dc-25g and expether-gbe");
   std::string network_profile = "dc-25g";
   app.add_option("--network-profile", network_profile, "profile to measure those with")
       ->capture_default_str();
@@ -114,6 +126,11 @@ int main(int argc, char** argv) {
       write_results(output, results);
       return 0;
     }
+    if (pebs_only) {
+      measure_pebs(profiles, results);
+      write_results(output, results);
+      return 0;
+    }
     if (network_only) profiles.clear();
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
@@ -123,6 +140,7 @@ int main(int argc, char** argv) {
       if (!latency_only) measure_rates(profile, results);
     }
     if (!latency_only && !firmware_only) {
+      measure_pebs(profiles, results);
       fmt::print(stderr, "bench: network, {}\n", network_profile);
       measure_network(network_profile, results);
     }

@@ -37,6 +37,13 @@ double send_limit(const Profile& profile, uint32_t mtu, uint64_t size) {
   return limit(profile, mtu, size, EXRNIC_HEADER_UNTAGGED_BYTES);
 }
 
+double peb_limit(const Profile& profile) {
+  constexpr unsigned kHeader = EXRNIC_TLP_BYTES + EXRNIC_TLP_ADDRESS_BYTES;
+  static_assert(kHeader == EXRNIC_TLP_COMPLETION_BYTES);
+  const uint32_t mps = profile.pcie.max_payload;
+  return limit(profile, mps, mps, EXRNIC_HEADER_UNTAGGED_BYTES + EXRNIC_PEB_BYTES + kHeader);
+}
+
 double round_trip_limit_ns(const Profile& profile, uint32_t mtu, uint64_t size) {
   const double lines = profile.two_nodes_switched ? 2 : 1;
   const double switches = lines - 1;

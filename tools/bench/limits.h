@@ -18,6 +18,10 @@ double push_limit(const Profile& profile, uint32_t mtu, uint64_t size);
 // The same with the longer headers of untagged segments.
 double send_limit(const Profile& profile, uint32_t mtu, uint64_t size);
 
+// Bytes of a device's DMA per second across two PEBs, of long transfers. A TLP of the profile's MPS
+// is one frame, whose header is that of an address below 4 GiB, or of a completion: as long.
+double peb_limit(const Profile& profile);
+
 // A message of `size` bytes and its answer of as many, in ns: what passes every line and switch of
 // two nodes at its rate, and takes no time anywhere else.
 double round_trip_limit_ns(const Profile& profile, uint32_t mtu, uint64_t size);

@@ -27,6 +27,11 @@ TEST_CASE("a message shorter than the MPS pays the overhead of one TLP") {
   CHECK_THAT(push_limit(load_profile("rhinet2"), 1024, 64), WithinRel(528e6 * 64 / 88, 1e-9));
 }
 
+TEST_CASE("across PEBs each TLP is a frame, with 108 bytes of line time around its payload") {
+  // Ethernet, EFE and DDP 68, limits 4, header of the TLP 12, FCS 4, preamble and gap 20
+  CHECK_THAT(peb_limit(load_profile("dc-25g")), WithinRel(25e9 / 8 * 256 / (256 + 108), 1e-9));
+}
+
 TEST_CASE("a message and its answer pass each line and switch once in each direction") {
   // 2 * (2 * 150 on the bus + 2 * 50 on lines + 200 in the switch + 64 bytes at 528 MB/s * 64/88)
   CHECK_THAT(round_trip_limit_ns(load_profile("rhinet2"), 1024, 64),

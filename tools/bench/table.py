@@ -26,6 +26,7 @@ PAPERS = {
 }
 
 SYNCHRONISED = ("sync.", "eth.")  # printed by sync_guests.py
+PEBS = "peb."
 NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
 CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"), ("uc", "UC SEND"),
             ("ud", "UD SEND"))
@@ -171,16 +172,32 @@ def print_network(rows):
               + ", ".join(f"{row['hops']}: {row['value']:.2f} us" for row in hops))
 
 
+def print_pebs(rows):
+    """A disk at its host and across PEBs, of one profile."""
+    found = {(row["name"], row["operation"], row.get("via")): row["value"] for row in rows}
+    for operation, what in (("load", "load of a register"), ("read", "read of 4 KiB"), ("write", "write of 4 KiB")):
+        direct, far = (found["peb.latency_ns", operation, via] for via in ("direct", "peb"))
+        print(f"  {what}: {direct:.0f} ns at the host, {far:.0f} ns across PEBs:"
+              f" {found['peb.added_ns', operation, None]:.0f} ns more")
+    for operation in ("read", "write"):
+        print(f"  {operation}s of 128 KiB, 8 under way: {found['peb.goodput_mbps', operation, None]:.1f} MB/s,"
+              f" {100 * found['peb.goodput_ratio', operation, None]:.1f}% of the limit")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     rows = json.loads(pathlib.Path(sys.argv[1]).read_text())
     print("Simulated time, unless it says wall clock.")
     networks = [row for row in rows if row["name"].startswith(NETWORK)]
-    cores = [row for row in rows if row not in networks and not is_guest_row(row)
+    pebs = [row for row in rows if row["name"].startswith(PEBS)]
+    cores = [row for row in rows if row not in networks and row not in pebs and not is_guest_row(row)
              and not row["name"].startswith(SYNCHRONISED) and row.get("guests") != "world"]
     for profile in dict.fromkeys(r["profile"] for r in cores):
         print_profile(cores, profile)
+    for profile in dict.fromkeys(r["profile"] for r in pebs):
+        print(f"\n{profile}, an NVMe disk across PEBs (reference model)")
+        print_pebs([row for row in pebs if row["profile"] == profile])
     for profile in dict.fromkeys(r["profile"] for r in networks):
         print(f"\n{profile}, the network (RTL)")
         print_network([row for row in networks if row["profile"] == profile])

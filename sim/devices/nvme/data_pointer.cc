@@ -12,11 +12,7 @@ constexpr uint64_t kOffsetMask = kPageBytes - 1;
 constexpr uint64_t kDwordMask = 3;
 constexpr size_t kEntryBytes = sizeof(uint64_t);
 
-struct Segment {
-  uint64_t address;
-  size_t length;
-};
-using Segments = std::vector<Segment>;
+using Segments = std::vector<HostPort::DmaPlace>;
 
 size_t pages_of(size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes; }
 
@@ -59,34 +55,24 @@ Status find_segments(HostPort& host, const Command& command, size_t length, Segm
   return Status::kSuccess;
 }
 
-// Calls copy(address, offset, length) for each part of the data, until one fails.
-template <typename Copy>
-Status for_each_segment(HostPort& host, const Command& command, size_t length, Copy copy) {
-  Segments segments;
-  const Status status = find_segments(host, command, length, segments);
-  if (status != Status::kSuccess) return status;
-  size_t offset = 0;
-  for (const Segment& segment : segments) {
-    if (!copy(segment.address, offset, segment.length)) return Status::kDataTransferError;
-    offset += segment.length;
-  }
-  return Status::kSuccess;
-}
-
 }  // namespace
 
 Status copy_from_host(HostPort& host, const Command& command, uint8_t* to, size_t length) {
-  return for_each_segment(host, command, length,
-                          [&](uint64_t address, size_t offset, size_t bytes) {
-                            return host.dma_read(address, to + offset, bytes);
-                          });
+  Segments segments;
+  const Status status = find_segments(host, command, length, segments);
+  if (status != Status::kSuccess) return status;
+  return host.dma_read_all(segments, to) ? Status::kSuccess : Status::kDataTransferError;
 }
 
 Status copy_to_host(HostPort& host, const Command& command, const uint8_t* from, size_t length) {
-  return for_each_segment(host, command, length,
-                          [&](uint64_t address, size_t offset, size_t bytes) {
-                            return host.dma_write(address, from + offset, bytes);
-                          });
+  Segments segments;
+  const Status status = find_segments(host, command, length, segments);
+  if (status != Status::kSuccess) return status;
+  for (const auto& segment : segments) {
+    if (!host.dma_write(segment.address, from, segment.length)) return Status::kDataTransferError;
+    from += segment.length;
+  }
+  return Status::kSuccess;
 }
 
 }  // namespace exrnic::nvme

@@ -53,6 +53,19 @@ RemoteEndpoint::RemoteEndpoint(Scheduler& scheduler, const std::string& path,
       description_(describe(*device_)),
       retry_(scheduler.alarm([this] { pump(); })) {}
 
+void RemoteEndpoint::meet(RemoteEndpoint& other) {
+  if (device_->server_process() != other.device_->server_process()) return;
+  siblings_.push_back(&other);
+  other.siblings_.push_back(this);
+}
+
+bool RemoteEndpoint::holds_time() const {
+  return device_->waiting() &&
+         std::none_of(siblings_.begin(), siblings_.end(), [](const RemoteEndpoint* sibling) {
+           return sibling->alive() && sibling->device_->waits_for_host();
+         });
+}
+
 // ---- From the host
 
 void RemoteEndpoint::mmio_write(const MmioAccess& access) {

@@ -6,6 +6,9 @@
 // asks for it, reads in flight as many as there are tags. A server that is given up is a device
 // that has failed: loads are all ones from then on.
 //
+// A process may have several devices, and may answer for none while it waits for the host of one.
+// So none of them holds time meanwhile.
+//
 // Threads: service() in the thread that serves sockets, while time stands; all else with its node.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "sim/pcie/pcie_config.h"
 #include "sim/pcie/pcie_device.h"
@@ -37,6 +41,10 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
 
   bool alive() const { return device_->alive(); }
 
+  // Before time runs: another endpoint, which lives as long. If its device is of the same process,
+  // that is minded here, and there.
+  void meet(RemoteEndpoint& other);
+
   // PcieDevice
   const PciDescription& description() const override { return description_; }
   void connect(PciePort& pcie) override { pcie_ = &pcie; }
@@ -50,7 +58,7 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
   int poll_timeout_ms() const override { return device_->poll_timeout_ms(); }
   void service() override;
   bool may_hold_time() const override { return true; }
-  bool holds_time() const override { return device_->waiting(); }
+  bool holds_time() const override;
 
  private:
   static constexpr size_t kTags = 256;
@@ -97,6 +105,7 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
   const PcieConfig config_;
   const vfio_user::Log log_;
   const std::string path_;
+  std::vector<const RemoteEndpoint*> siblings_;  // devices of that process
   std::unique_ptr<vfio_user::RemoteDevice> device_;
   PciDescription description_;
   PciePort* pcie_ = nullptr;
