@@ -27,9 +27,6 @@ constexpr size_t kMostSerialBytes = 20;
 constexpr int kForever = -1;
 constexpr std::chrono::seconds kAnswerLimit{5};  // of the host to DMA that goes by messages
 
-// Commands between two looks at the socket.
-constexpr int kCommandsAtOnce = 16;
-
 void log(const std::string& line) { std::fprintf(stderr, "exrnic-nvme: %s\n", line.c_str()); }
 
 struct Options {
@@ -85,11 +82,11 @@ Namespaces open_namespaces(const Options& options) {
 void serve(vfio_user::VfioUserServer& server, Controller& controller, const StopSignal& stop) {
   std::vector<pollfd> fds;
   for (;;) {
-    int done = 0;
-    while (done < kCommandsAtOnce && controller.work()) ++done;
+    // One command, then a look at the socket: who waits for a register waits for no more than that.
+    const bool worked = controller.work();
     fds.assign(1, {stop.fd(), POLLIN, 0});
     server.append_poll_fds(fds);
-    const bool busy = done == kCommandsAtOnce || server.has_postponed();
+    const bool busy = worked || server.has_postponed();
     ::poll(fds.data(), fds.size(), busy ? 0 : kForever);
     if (fds[0].revents != 0) return;
     server.service();
