@@ -51,9 +51,9 @@ constexpr unsigned kNNode = EXRNIC_N_NODE;  // Nodes that it can talk to; a powe
 constexpr unsigned kNNode = 256;  // Nodes that it can talk to; a power of two from 16 to 1024
 #endif
 #ifdef EXRNIC_N_PEB_PORT
-constexpr unsigned kNPebPort = EXRNIC_N_PEB_PORT;  // Ports of a PEB; a power of two from 2 to PEB_PORTS
+constexpr unsigned kNPebPort = EXRNIC_N_PEB_PORT;  // Ports of a PEB; a power of two from 2 to 8
 #else
-constexpr unsigned kNPebPort = 4;  // Ports of a PEB; a power of two from 2 to PEB_PORTS
+constexpr unsigned kNPebPort = 4;  // Ports of a PEB; a power of two from 2 to 8
 #endif
 #ifdef EXRNIC_DATA_W
 constexpr unsigned kDataW = EXRNIC_DATA_W;  // Bits of the data path

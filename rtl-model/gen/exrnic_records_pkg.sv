@@ -45,9 +45,9 @@ package exrnic_records_pkg;
   localparam int unsigned N_NODE = 256;  // Nodes that it can talk to; a power of two from 16 to 1024
 `endif
 `ifdef EXRNIC_N_PEB_PORT
-  localparam int unsigned N_PEB_PORT = `EXRNIC_N_PEB_PORT;  // Ports of a PEB; a power of two from 2 to PEB_PORTS
+  localparam int unsigned N_PEB_PORT = `EXRNIC_N_PEB_PORT;  // Ports of a PEB; a power of two from 2 to 8
 `else
-  localparam int unsigned N_PEB_PORT = 4;  // Ports of a PEB; a power of two from 2 to PEB_PORTS
+  localparam int unsigned N_PEB_PORT = 4;  // Ports of a PEB; a power of two from 2 to 8
 `endif
 `ifdef EXRNIC_DATA_W
   localparam int unsigned DATA_W = `EXRNIC_DATA_W;  // Bits of the data path

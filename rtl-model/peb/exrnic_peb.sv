@@ -30,9 +30,10 @@ module exrnic_peb
     input  logic [N_PEB_PORT-1:0]   request_waits_i,  // for that room
     input  logic               in_valid_i,
     output logic               in_ready_o,
+    input  logic               in_sop_i,
     input  logic               in_eop_i,
     input  peb_bus_e           in_kind_i,
-    input  peb_port_t              in_port_i,
+    input  peb_port_t          in_port_i,
     input  logic [63:0]        in_address_i,
     input  chunk_t             in_length_i,
     input  name_t              in_name_i,
@@ -47,7 +48,7 @@ module exrnic_peb
     output logic               out_sop_o,
     output logic               out_eop_o,
     output peb_bus_e           out_kind_o,
-    output peb_port_t              out_port_o,
+    output peb_port_t          out_port_o,
     output logic [63:0]        out_address_o,
     output chunk_t             out_length_o,
     output name_t              out_name_o,
@@ -74,12 +75,48 @@ module exrnic_peb
     output logic             timeout_o
 );
 
+  // ---- The buses
+  peb_bus_if from_bus (), to_bus ();
+  assign from_bus.valid = in_valid_i;
+  assign in_ready_o = from_bus.ready;
+  assign from_bus.sop = in_sop_i;
+  assign from_bus.eop = in_eop_i;
+  assign from_bus.kind = in_kind_i;
+  assign from_bus.port = in_port_i;
+  assign from_bus.address = in_address_i;
+  assign from_bus.length = in_length_i;
+  assign from_bus.name = in_name_i;
+  assign from_bus.status = in_status_i;
+  assign from_bus.data = in_data_i;
+  assign out_valid_o = to_bus.valid;
+  assign to_bus.ready = out_ready_i;
+  assign out_sop_o = to_bus.sop;
+  assign out_eop_o = to_bus.eop;
+  assign out_kind_o = to_bus.kind;
+  assign out_port_o = to_bus.port;
+  assign out_address_o = to_bus.address;
+  assign out_length_o = to_bus.length;
+  assign out_name_o = to_bus.name;
+  assign out_status_o = to_bus.status;
+  assign out_data_o = to_bus.data;
+
   // ---- EFE
   settings_if settings ();
   assign settings.node = cfg_node_i;
   assign settings.now = time_i;
   assign settings.rto_cycles = 32'(RTO_CYCLES_DEFAULT);
   assign settings.retry_limit = 8'(RETRY_LIMIT_DEFAULT);
+  // Those of an RNIC alone.
+  assign settings.mtu = '0;
+  assign settings.combine_cycles = '0;
+  assign settings.load_cycles = '0;
+  assign settings.pull_by_firmware = 1'b0;
+  assign settings.erratum = 1'b0;
+  assign settings.pkeys = '0;
+  assign settings.max_payload = '0;
+  assign settings.max_read = '0;
+  assign settings.read_timeout = '0;
+  assign settings.window_shift = '0;
   efe_peer_if peer_state ();
   life_change_if change ();
   refusal_if refusal ();
@@ -339,10 +376,10 @@ module exrnic_peb
   );
 
   // ---- In
-  logic [$clog2(PEB_POSTED_ROOM)-1:0] write_place;
   logic in_beat, in_beat_read, put;
   logic [8:0] in_beat_place;
-  data_t in_beat_data, put_data;
+  data_t in_beat_data;
+  logic [31:0] put_data;
   tlp_item_t put_tlp;
   logic receive_idle, inward_idle, transmit_idle;
   peb_receive u_receive (
@@ -366,7 +403,6 @@ module exrnic_peb
       .message_limits_o(message_limits),
       .message_flow_o(message_flow),
       .broken_o(broken),
-      .write_place_i(write_place),
       .beat_o(in_beat),
       .beat_read_o(in_beat_read),
       .beat_place_o(in_beat_place),
@@ -395,7 +431,6 @@ module exrnic_peb
       .begins_i(begins),
       .met_i(met),
       .port_i(came_port),
-      .write_place_o(write_place),
       .beat_i(in_beat),
       .beat_read_i(in_beat_read),
       .tag_i(came_tag),
@@ -413,17 +448,7 @@ module exrnic_peb
       .answer_late_i(!answers),
       .write_ready_i,
       .request_ready_i,
-      .valid_o(out_valid_o),
-      .ready_i(out_ready_i),
-      .sop_o(out_sop_o),
-      .eop_o(out_eop_o),
-      .kind_o(out_kind_o),
-      .port_o(out_port_o),
-      .address_o(out_address_o),
-      .length_o(out_length_o),
-      .name_o(out_name_o),
-      .status_o(out_status_o),
-      .data_o(out_data_o),
+      .bus(to_bus),
       .handed_port_o(handed_port),
       .handed_o(handed),
       .serve_port_o(serve_port),
@@ -456,16 +481,7 @@ module exrnic_peb
       .next_message_i(next_message),
       .write_room_o,
       .request_room_o,
-      .bus_valid_i(in_valid_i),
-      .bus_ready_o(in_ready_o),
-      .bus_eop_i(in_eop_i),
-      .bus_kind_i(in_kind_i),
-      .bus_port_i(in_port_i),
-      .bus_address_i(in_address_i),
-      .bus_length_i(in_length_i),
-      .bus_name_i(in_name_i),
-      .bus_status_i(in_status_i),
-      .bus_data_i(in_data_i),
+      .bus(from_bus),
       .tag_free_i(tag_free),
       .take_port_o(take_port),
       .take_tag_i(take_tag),

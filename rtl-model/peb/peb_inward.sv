@@ -15,7 +15,6 @@ module peb_inward
 
     // From the peer: its data first, then it.
     input  peb_port_t     port_i,
-    output logic [$clog2(PEB_POSTED_ROOM)-1:0] write_place_o,  // of the next write
     input  logic      beat_i,       // pulse
     input  logic      beat_read_i,  // of the answer of tag_i, else of a write
     input  tag_t      tag_i,
@@ -23,7 +22,7 @@ module peb_inward
     input  data_t     beat_data_i,
     input  logic      put_i,  // pulse
     input  tlp_item_t tlp_i,
-    input  data_t     put_data_i,  // of a config_write: its DW
+    input  logic [31:0] put_data_i,  // of a config_write: its DW
     input  logic      answer_i,    // pulse: an answer of ours
     input  peb_port_t     answer_port_i,
     input  tag_t      answer_tag_i,
@@ -35,17 +34,7 @@ module peb_inward
     // To the bus.
     input  logic [N_PEB_PORT-1:0]   write_ready_i,    // it takes one
     input  logic [N_PEB_PORT-1:0]   request_ready_i,
-    output logic               valid_o,
-    input  logic               ready_i,
-    output logic               sop_o,
-    output logic               eop_o,
-    output peb_bus_e           kind_o,
-    output peb_port_t              port_o,
-    output logic [63:0]        address_o,
-    output chunk_t             length_o,
-    output name_t              name_o,
-    output completion_status_e status_o,
-    output data_t              data_o,
+    peb_bus_if.source bus,
 
     output peb_port_t      handed_port_o,
     output logic [1:0] handed_o,  // pulses
@@ -134,7 +123,7 @@ module peb_inward
           tag: tlp_i.tag,
           address: tlp_i.address,
           length: tlp_i.length,
-          data: put_data_i[31:0],
+          data: put_data_i,
           behind: write_in_q[port_i]
       };
   lut_ram_nr1w #(
@@ -176,7 +165,8 @@ module peb_inward
       }),
       .read_data_o(answer_head)
   );
-  assign write_place_o = place_t'(write_in_q[port_i]);
+  place_t write_place;  // of the next write
+  assign write_place = place_t'(write_in_q[port_i]);
 
   // ---- Data, in the lanes of their addresses
   localparam int unsigned WriteWords = Places * WriteBeats;
@@ -201,7 +191,7 @@ module peb_inward
   ) u_write_data (
       .clk_i,
       .write_i(beat_i && !beat_read_i),
-      .write_address_i(write_word(port_i, write_place_o, beat_place_i)),
+      .write_address_i(write_word(port_i, write_place, beat_place_i)),
       .write_data_i(beat_data_i),
       .read_i(fetch),
       .read_address_i(write_word(out_port, out_place, fetch_beat)),
@@ -314,26 +304,26 @@ module peb_inward
 
   logic last;
   assign last = beat_q + 9'd1 >= item_q.beats;
-  assign fetch = state_q == StFetch || (state_q == StGive && ready_i && !last);
+  assign fetch = state_q == StFetch || (state_q == StGive && bus.ready && !last);
   assign fetch_beat = state_q == StFetch ? '0 : beat_q + 9'd1;
   assign out_port = item_q.port;
   assign out_place = item_q.place;
   assign out_tag = item_q.tag;
-  assign valid_o = state_q == StGive;
-  assign sop_o = beat_q == '0;
-  assign eop_o = last;
-  assign kind_o = item_q.kind;
-  assign port_o = item_q.port;
-  assign address_o = item_q.address;
-  assign length_o = item_q.length;
-  assign name_o = item_q.name;
-  assign status_o = item_q.status;
+  assign bus.valid = state_q == StGive;
+  assign bus.sop = beat_q == '0;
+  assign bus.eop = last;
+  assign bus.kind = item_q.kind;
+  assign bus.port = item_q.port;
+  assign bus.address = item_q.address;
+  assign bus.length = item_q.length;
+  assign bus.name = item_q.name;
+  assign bus.status = item_q.status;
   logic [LaneBits-3:0] config_lane;  // DW of a config_write
   assign config_lane = item_q.address[LaneBits-1:2];
-  assign data_o = item_q.beats == '0 ? data_t'(item_q.data) << (32 * config_lane) : item_q.is_read ? read_data : write_data;
+  assign bus.data = item_q.beats == '0 ? data_t'(item_q.data) << (32 * config_lane) : item_q.is_read ? read_data : write_data;
   assign told_port_o = item_q.port;
   assign told_tag_o = item_q.tag;
-  assign told_o = valid_o && ready_i && last && item_q.tells && !void_q;
+  assign told_o = bus.valid && bus.ready && last && item_q.tells && !void_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -353,7 +343,7 @@ module peb_inward
         end
         StFetch: state_q <= StGive;
         default:
-        if (ready_i) begin
+        if (bus.ready) begin
           beat_q <= beat_q + 1'b1;
           if (last) begin
             state_q <= StRest;
@@ -420,7 +410,7 @@ module peb_inward
         idle_o = 1'b0;
   end
 
-  `EXRNIC_HELD(bus, valid_o, ready_i, {sop_o, eop_o, kind_o, port_o, address_o, length_o, name_o, status_o, data_o})
+  `EXRNIC_HELD(to_bus, bus.valid, bus.ready, {bus.sop, bus.eop, bus.kind, bus.port, bus.address, bus.length, bus.name, bus.status, bus.data})
   count_t writes;
   logic [PlaceBits:0] requests;
   assign writes = write_in_q[port_i] - write_out_q[port_i];

@@ -33,14 +33,13 @@ module peb_receive
     output logic        broken_o,
 
     // TLPs, to the bus.
-    input  logic [$clog2(PEB_POSTED_ROOM)-1:0] write_place_i,
     output logic       beat_o,
     output logic       beat_read_o,
     output logic [8:0] beat_place_o,
     output data_t      beat_data_o,
     output logic       put_o,
     output tlp_item_t  tlp_o,
-    output data_t      put_data_o,
+    output logic [31:0] put_data_o,
 
     // Completions, to what waits for them.
     output tag_t      tag_o,
@@ -182,8 +181,8 @@ module peb_receive
   assign beat_read_o = completes;
   assign beat_place_o = first_beat + landed_q;
   assign beat_data_o = buffer.data;
-  data_t config_q;
-  always_ff @(posedge clk_i) if (copying_q) config_q <= buffer.data >> (32 * lane[LaneBits-1:2]);
+  logic [31:0] config_q;
+  always_ff @(posedge clk_i) if (copying_q) config_q <= buffer.data[32*lane[LaneBits-1:2]+:32];
   assign put_data_o = config_q;
 
   // ---- What becomes of it

@@ -23,16 +23,7 @@ module peb_transmit
     // From the buses, one TLP at a time. Of a flow none begins without room.
     output logic [N_PEB_PORT-1:0]   write_room_o,
     output logic [N_PEB_PORT-1:0]   request_room_o,
-    input  logic               bus_valid_i,
-    output logic               bus_ready_o,
-    input  logic               bus_eop_i,
-    input  peb_bus_e           bus_kind_i,  // this and what follows: while it is valid
-    input  peb_port_t              bus_port_i,
-    input  logic [63:0]        bus_address_i,
-    input  chunk_t             bus_length_i,
-    input  name_t              bus_name_i,
-    input  completion_status_e bus_status_i,
-    input  data_t              bus_data_i,
+    peb_bus_if.sink bus,
 
     // Its requests get a tag; its completions are those of what it serves.
     input  logic [N_PEB_PORT-1:0] tag_free_i,
@@ -110,18 +101,18 @@ module peb_transmit
         limits_port = peb_port_t'(port);
       end
     end
-    brings = bus_valid_i;
-    usable = peer_i[bus_port_i].met;
-    if (bus_kind_i == PEB_BUS_COMPLETION) usable &= served_known_i;
-    else if (bus_kind_i == PEB_BUS_WRITE) usable &= write_room_o[bus_port_i];
-    else usable &= request_room_o[bus_port_i];
+    brings = bus.valid;
+    usable = peer_i[bus.port].met;
+    if (bus.kind == PEB_BUS_COMPLETION) usable &= served_known_i;
+    else if (bus.kind == PEB_BUS_WRITE) usable &= write_room_o[bus.port];
+    else usable &= request_room_o[bus.port];
   end
 
   // ---- A completion, and the next of several
   logic is_completion, completes_read, has_body;
-  assign is_completion = bus_kind_i == PEB_BUS_COMPLETION;
-  assign completes_read = served_tlp_i.kind != PEB_BUS_CONFIG_WRITE && bus_status_i == COMPLETION_STATUS_SUCCESSFUL;
-  assign has_body = is_completion ? completes_read : bus_kind_i inside {PEB_BUS_WRITE, PEB_BUS_CONFIG_WRITE};
+  assign is_completion = bus.kind == PEB_BUS_COMPLETION;
+  assign completes_read = served_tlp_i.kind != PEB_BUS_CONFIG_WRITE && bus.status == COMPLETION_STATUS_SUCCESSFUL;
+  assign has_body = is_completion ? completes_read : bus.kind inside {PEB_BUS_WRITE, PEB_BUS_CONFIG_WRITE};
   function automatic chunk_t part_of(logic [63:0] at, chunk_t left, logic [15:0] most);
     logic [15:0] to_end;
     to_end = most - (16'(at[11:0]) & (most - 16'd1));
@@ -137,18 +128,18 @@ module peb_transmit
       next.asks = !owes_introduction_i[introduction_port];
     end else if (brings) begin
       next.job = JobTlp;
-      next.port = bus_port_i;
-      next.tlp.kind = bus_kind_i;
-      next.tlp.address = bus_address_i;
-      next.tlp.length = bus_length_i;
+      next.port = bus.port;
+      next.tlp.kind = bus.kind;
+      next.tlp.address = bus.address;
+      next.tlp.length = bus.length;
       next.tlp.data = has_body;
-      if (bus_kind_i inside {PEB_BUS_READ, PEB_BUS_CONFIG_READ, PEB_BUS_CONFIG_WRITE}) next.tlp.tag = 8'(take_tag_i);
-      next.body_at = bus_address_i;
-      next.body_left = has_body ? bus_length_i : '0;
+      if (bus.kind inside {PEB_BUS_READ, PEB_BUS_CONFIG_READ, PEB_BUS_CONFIG_WRITE}) next.tlp.tag = 8'(take_tag_i);
+      next.body_at = bus.address;
+      next.body_left = has_body ? bus.length : '0;
       next.part_left = next.body_left;
       if (is_completion) begin
         next.tlp.tag = served_tlp_i.tag;
-        next.tlp.status = bus_status_i;
+        next.tlp.status = bus.status;
         next.tlp.left = 13'd4;
         next.tlp.address = '0;
         next.tlp.length = has_body ? 13'd4 : '0;
@@ -168,11 +159,11 @@ module peb_transmit
     end
   end
 
-  assign take_port_o = bus_port_i;
+  assign take_port_o = bus.port;
   assign take_tlp_o = next.tlp;
-  assign take_name_o = bus_name_i;
-  assign served_port_o = bus_port_i;
-  assign served_name_o = tag_t'(bus_name_i);
+  assign take_name_o = bus.name;
+  assign served_port_o = bus.port;
+  assign served_name_o = tag_t'(bus.name);
 
   // ---- The head: limits, and the header of the TLP, with the bytes of its first DW that mean nothing
   logic [8*(TLP_BYTES+TLP_ADDRESS_64_BYTES)-1:0] header;
@@ -225,8 +216,8 @@ module peb_transmit
         beat_o.bytes = chunk_t'(32'(head_left) < DATA_BYTES ? 32'(head_left) : DATA_BYTES);
       end
       StData: begin
-        beat_valid_o = bus_valid_i;
-        beat_o.data = bus_data_i >> (8 * lane);
+        beat_valid_o = bus.valid;
+        beat_o.data = bus.data >> (8 * lane);
         beat_o.bytes = beat_bytes;
       end
       StTail: begin
@@ -297,10 +288,10 @@ module peb_transmit
   assign tlp_ends = work_q.body_left == '0;
   logic is_whole;  // there is data on the bus
   assign is_whole = work_q.job == JobTlp && work_q.tlp.data;
-  assign bus_ready_o = state_q == StData || state_q == StDrop ||
+  assign bus.ready = state_q == StData || state_q == StDrop ||
       (state_q == StSubmit && submit_ready_i && work_q.job == JobTlp && !work_q.tlp.data);
   assign take_o = state_q == StRest && !introduces && brings && usable &&
-      bus_kind_i inside {PEB_BUS_READ, PEB_BUS_CONFIG_READ, PEB_BUS_CONFIG_WRITE};
+      bus.kind inside {PEB_BUS_READ, PEB_BUS_CONFIG_READ, PEB_BUS_CONFIG_WRITE};
   assign served_done_o = state_q == StRest && !introduces && brings && usable && is_completion;
 
   always_comb begin
@@ -318,7 +309,7 @@ module peb_transmit
       else if (void_q) state_d = work_q.job == JobTlp ? StDrop : StRest;
       StHead: if (32'(head_left) <= DATA_BYTES) state_d = is_whole ? StData : StSubmit;
       StData:
-      if (bus_valid_i) begin
+      if (bus.valid) begin
         work_d.begins = 1'b0;
         work_d.body_at = work_q.body_at + 64'(beat_bytes);
         work_d.body_left = work_q.body_left - beat_bytes;
@@ -337,7 +328,7 @@ module peb_transmit
           work_d.tlp.length = work_d.part_left;
         end
       end
-      default: if (bus_valid_i && bus_eop_i) state_d = StRest;
+      default: if (bus.valid && bus.eop) state_d = StRest;
     endcase
   end
 
@@ -371,6 +362,6 @@ module peb_transmit
     end
   end
 
-  assign idle_o = state_q == StRest && !bus_valid_i;
+  assign idle_o = state_q == StRest && !bus.valid;
 
 endmodule

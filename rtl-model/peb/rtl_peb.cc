@@ -294,6 +294,7 @@ class RtlPeb final : public PebCore {
     top_.in_length_i = static_cast<uint16_t>(sending_->length);
     top_.in_name_i = sending_->name;
     top_.in_status_i = sending_->status;
+    top_.in_sop_i = sending_->at == 0;
     top_.in_eop_i = sending_->at + kBeat == sending_->lanes.size();
     std::memcpy(&top_.in_data_i, sending_->lanes.data() + sending_->at, kBeat);
   }

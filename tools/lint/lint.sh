@@ -38,6 +38,10 @@ check_rtl() {
     -DEXRNIC_N_STAG=1024 -DEXRNIC_N_READS=2048 -DEXRNIC_N_WINDOW=32 -DEXRNIC_N_NODE=16 -f rtl-model/rtl.f
   verilator --lint-only -Wall --top-module exrnic_core -DEXRNIC_N_QP=64 -DEXRNIC_N_SRQ=64 \
     -DEXRNIC_N_NODE=1024 -f rtl-model/rtl.f
+  # Of a record not every block of a PEB uses all.
+  verilator --lint-only -Wall -Wno-UNUSEDSIGNAL --top-module exrnic_peb -f rtl-model/peb/peb.f
+  verilator --lint-only -Wall -Wno-UNUSEDSIGNAL --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET --top-module exrnic_peb \
+    -DEXRNIC_N_PEB_PORT=8 -DEXRNIC_DATA_W=256 -f rtl-model/peb/peb.f
 }
 
 # Not the tests: cppcheck takes Catch2's macros for syntax errors.

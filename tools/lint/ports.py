@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hwgen"))
 from module_head import heads_of
 
 MOST = 44
-TOPS = {"exrnic_core", "sampled_core", "efe_loop"}
+TOPS = {"exrnic_core", "exrnic_peb", "sampled_core", "efe_loop"}
 
 
 def ports_of(text: str) -> dict[str, int]:
