@@ -268,8 +268,9 @@ run: guest ## Use | Two guests write into each other's memory: the whole path, a
 
 # FAULTS: of every line, as exrnic-sim has them; empty: none.
 FAULTS ?= drop=0.01
-PEB_OPTIONS := --profile $(or $(PROFILE),dc-25g) --faults "$(FAULTS)" $(if $(filter-out 0,$(CAPTURE)),--capture)
-run-peb: guest ## Use | A disk in a box of its own appears in a guest, and moves to another, over a network that loses frames (30 s). CAPTURE=1
+PEB_OPTIONS = --profile $(or $(PROFILE),dc-25g) --faults "$(FAULTS)" $(if $(filter-out 0,$(CAPTURE)),--capture) \
+  --sim-argument=--core --sim-argument=$(CORE)
+run-peb: guest ## Use | A disk in a box of its own appears in a guest, and moves to another, over a network that loses frames (35 s). CAPTURE=1 CORE=ref
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-nvme
 	@$(ENV) exec $(PYTHON) sim/launch/peb.py $(PEB_OPTIONS)
 

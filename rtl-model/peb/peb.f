@@ -62,4 +62,3 @@ rtl-model/peb/peb_receive.sv
 rtl-model/peb/peb_served.sv
 rtl-model/peb/peb_tags.sv
 rtl-model/peb/peb_transmit.sv
-rtl-model/peb/exrnic_peb.sv

@@ -369,6 +369,28 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--gdb", "0:" + (dir / "no/g.sock")}, "--gdb: socket ");
 }
 
+TEST_CASE("PEBs that cannot be are refused with what is wrong") {
+  TempDir dir;
+  const std::string host = "vfio-user:" + (dir / "slot.sock");
+  const std::string nobody = dir / "nobody.sock";
+  refused({"--peb-host", dir / "slot.sock"}, "write vfio-user:PATH");
+  refused({"--peb-host", host + ",,x"}, "paths at most with commas between");
+  refused({"--peb-host", "vfio-user:a,b,c,d,e"}, "4 paths at most");
+  refused({"--peb-device", "vfio-user:" + nobody}, "--node is required");
+  refused({"--peb-host", host, "--peb-device", "vfio-user:" + nobody},
+          "--peb-device " + nobody + ": socket " + nobody + ": No such file");
+  refused({"--peb-host", host, "--assign", "zero=1"}, "write HOST[.SLOT]=DEVICE");
+  refused({"--peb-host", host, "--assign", "1=0"}, "node 1 is no --peb-host");
+  refused({"--peb-host", host, "--assign", "0.1=1"}, "node 0 has 1 slots");
+  refused({"--peb-host", host, "--assign", "0=1"}, "node 1 is no --peb-device");
+  refused({"--peb-host", host, "--time", "sync:clock"}, "--time sync: not of networks with PEBs");
+  refused({"--peb-host", host, "--trace", dir / "trace"}, "--trace: not of networks with PEBs");
+  refused({"--peb-host", host, "--peb-host", host}, "names this path, too");
+  refused({"--peb-host", host, "--topology", "back-to-back", "--peb-device", "vfio-user:x",
+           "--node", "vfio-user:y"},
+          "3 nodes; it has 2 to 2");
+}
+
 TEST_CASE("what is given twice for one line, node or kind is refused, not ignored") {
   TempDir dir;
   const std::string node = "vfio-user:" + (dir / "a.sock");
@@ -523,9 +545,9 @@ TEST_CASE("--help names every option and ends with 0") {
   Simulator simulator({"--help"});
   CHECK(simulator.wait_for_exit() == 0);
   const std::string help = simulator.rest_of_stdout();
-  for (const char* option :
-       {"--node", "--profile", "--topology", "--core", "--seed", "--faults", "--faults-at",
-        "--reach-memory", "--stats", "--capture", "--trace", "--waves"}) {
+  for (const char* option : {"--node", "--profile", "--topology", "--core", "--seed", "--faults",
+                             "--faults-at", "--reach-memory", "--peb-host", "--peb-device",
+                             "--assign", "--stats", "--capture", "--trace", "--waves"}) {
     CHECK(help.find(option) != std::string::npos);
   }
   for (const char* name : {"dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2"}) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "exrnic_hw.h"
+#include "sim/peb/testing/bus.h"
 #include "sim/testing/fake_core.h"
 
 namespace exrnic {
@@ -13,8 +14,11 @@ namespace {
 using Json = nlohmann::json;
 
 struct Bench {
-  explicit Bench(unsigned nodes = 2) {
+  // And a PEB's host with two slots, and boxes.
+  explicit Bench(unsigned nodes = 2, unsigned boxes = 0) {
     TestbedOptions options;
+    if (boxes > 0) options.peb_hosts = {2};
+    options.peb_boxes.assign(boxes, [](Scheduler&) { return std::make_unique<peb::TestDevice>(); });
     options.profile = load_profile("dc-25g");
     options.nodes = nodes;
     testbed = std::make_unique<Testbed>(options, cores.factory());
@@ -185,6 +189,41 @@ TEST_CASE("no garbage is anything but refused") {
   bench.refused(std::string(16'000, '['), "lie in each other more than 8 deep");
   bench.refused(R"({"command": "status", "command": "link"})", "key 'command' stands twice");
   bench.refused(R"({"command": [[[[[[[1]]]]]]]})", "'command' is [[[[[[[1]]]]]]]; give one of");
+}
+
+TEST_CASE("a device is put into a slot, moves to another one, and is taken out") {
+  Bench bench(2, 2);
+  const auto slots = [&] {
+    bench.testbed->run_for(1'000'000);
+    return bench.done(R"({"command": "status"})")["slots"];
+  };
+  const Json empty = {{"host", 2}, {"slot", 0}, {"up", false}};
+  CHECK(slots()[0] == empty);
+  bench.done(R"({"command": "assign", "host": 2, "device": 4})");
+  Json full = {{"host", 2}, {"slot", 0}, {"up", true}, {"device", 4}, {"pci", "1234:5678"}};
+  CHECK(slots()[0] == full);
+  bench.done(R"({"command": "assign", "host": 2, "slot": 1, "device": 4})");
+  CHECK(slots()[0] == empty);
+  full["slot"] = 1;
+  CHECK(slots()[1] == full);
+  bench.done(R"({"command": "assign", "host": 2, "slot": 1, "device": 3})");
+  full["device"] = 3;
+  CHECK(slots()[1] == full);
+  CHECK(bench.done(R"({"command": "assign", "host": 2, "slot": 1})")["done"] == "slot 2.1: empty");
+  CHECK(slots()[1]["up"] == false);
+}
+
+TEST_CASE("a device that cannot be put there is refused, and nothing changes") {
+  Bench bench(2, 1);
+  bench.refused(R"({"command": "assign"})", "host");
+  bench.refused(R"({"command": "assign", "host": 1, "device": 3})", "host");
+  bench.refused(R"({"command": "assign", "host": 2, "slot": 2, "device": 3})", "slot");
+  bench.refused(R"({"command": "assign", "host": 2, "device": 2})", "device");
+  bench.refused(R"({"command": "assign", "host": 2, "device": 4})", "device");
+  bench.refused(R"({"command": "assign", "host": 2, "device": 3, "at": 1})", "at");
+  CHECK_FALSE(bench.testbed->peb_host(0).slot(0).peer());
+  Bench without;
+  without.refused(R"({"command": "assign", "host": 2, "device": 3})", "no node is a host");
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ check_rtl() {
   verilator --lint-only -Wall --top-module exrnic_core -DEXRNIC_N_QP=64 -DEXRNIC_N_SRQ=64 \
     -DEXRNIC_N_NODE=1024 -f rtl-model/rtl.f
   # Of a record not every block of a PEB uses all.
-  verilator --lint-only -Wall -Wno-UNUSEDSIGNAL --top-module exrnic_peb -f rtl-model/peb/peb.f
+  verilator --lint-only -Wall -Wno-UNUSEDSIGNAL --top-module exrnic_peb -f rtl-model/peb/peb.f rtl-model/peb/exrnic_peb.sv
   verilator --lint-only -Wall -Wno-UNUSEDSIGNAL --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET --top-module exrnic_peb \
-    -DEXRNIC_N_PEB_PORT=8 -DEXRNIC_DATA_W=256 -f rtl-model/peb/peb.f
+    -DEXRNIC_N_PEB_PORT=8 -DEXRNIC_DATA_W=256 -f rtl-model/peb/peb.f rtl-model/peb/exrnic_peb.sv
 }
 
 # Not the tests: cppcheck takes Catch2's macros for syntax errors.

@@ -9,6 +9,8 @@ namespace {
 
 using exrnic::testing::draw_seed;
 
+constexpr unsigned kRounds = kIsRtl ? 3 : 8;
+
 // Something happens to one of them, or to the line between them.
 void strike(Pair& pair) {
   Random& random = pair.network.random;
@@ -42,13 +44,13 @@ TEST_CASE("PEB: what two buses say to each other arrives once, in PCIe's order")
   const uint64_t seed = draw_seed();
   INFO("EXRNIC_SEED=" << seed);
   Pair pair(seed);
-  pair.run(kIsRtl ? 600'000 : 100'000);
+  pair.run(kIsRtl ? 250'000 : 100'000);
   pair.settle();
   pair.run(1000);
   CHECK(pair.down.arrivals > 4000);
   CHECK(pair.up.arrivals > 4000);
-  CHECK(pair.down.answers > 1000);
-  CHECK(pair.up.answers > 1000);
+  CHECK(pair.down.answers > (kIsRtl ? 200 : 1000));
+  CHECK(pair.up.answers > (kIsRtl ? 200 : 1000));
   CHECK(pair.malformed() == 0);
   CHECK(pair.host.peb->counters().lives == 0);
   CHECK(pair.host.peb->idle());
@@ -72,7 +74,7 @@ TEST_CASE("PEB: frames that are lost, doubled, reordered and broken change nothi
 TEST_CASE("PEB: who dies, is cut off or begins anew loses what was under way, and nothing later") {
   const uint64_t seed = draw_seed();
   INFO("EXRNIC_SEED=" << seed);
-  for (unsigned round = 0; round < 8; ++round) {
+  for (unsigned round = 0; round < kRounds; ++round) {
     INFO("round " << round);
     Pair pair(seed + round);
     Random& random = pair.network.random;
@@ -222,7 +224,7 @@ TEST_CASE("PEB: whatever a peer says, requests end, and only what PCIe allows re
   const uint64_t seed = draw_seed();
   INFO("EXRNIC_SEED=" << seed);
   uint64_t malformed = 0;
-  for (unsigned round = 0; round < 8; ++round) {
+  for (unsigned round = 0; round < kRounds; ++round) {
     INFO("round " << round);
     Pair pair(seed + round);
     pair.down.changed = pair.up.changed = true;
