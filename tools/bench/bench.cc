@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "rtl-model/peb/rtl_peb.h"
+#include "rtl-model/ref/peb/peb.h"
 #include "tools/bench/channel_bench.h"
 #include "tools/bench/firmware_bench.h"
 #include "tools/bench/goodput_bench.h"
@@ -68,7 +70,8 @@ void measure_pebs(const std::vector<std::string>& profiles, exrnic::bench::Resul
   for (const std::string& profile : profiles) {
     if (profile != "dc-25g" && profile != "expether-gbe") continue;
     fmt::print(stderr, "bench: PEBs, {}\n", profile);
-    exrnic::bench::measure_peb(profile, results);
+    exrnic::bench::measure_peb(profile, "rtl", exrnic::peb::make_rtl_peb, results);
+    exrnic::bench::measure_peb(profile, "ref", exrnic::peb::make_ref_peb, results);
   }
 }
 

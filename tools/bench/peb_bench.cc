@@ -41,8 +41,8 @@ std::unique_ptr<Core> no_core(const CoreConfig& /*config*/, CoreSink& /*sink*/) 
 // A host and its disk: two nodes, or one whose PEB is left alone.
 class Disk {
  public:
-  Disk(const Profile& profile, Via via)
-      : program_(kDiskBytes), testbed_(options(profile, via), no_core) {
+  Disk(const Profile& profile, Via via, const peb::PebFactory& make_peb)
+      : program_(kDiskBytes), testbed_(options(profile, via, make_peb), no_core) {
     peb::PebHost& host = testbed_.peb_host(0);
     if (via == Via::kDirect) {
       own_endpoint_ = make_endpoint(host.scheduler(), profile);
@@ -73,8 +73,9 @@ class Disk {
   }
 
  private:
-  TestbedOptions options(const Profile& profile, Via via) {
+  TestbedOptions options(const Profile& profile, Via via, const peb::PebFactory& make_peb) {
     TestbedOptions options;
+    options.make_peb = make_peb;
     options.profile = profile;
     options.nodes = 0;
     options.peb_hosts = {1};
@@ -181,17 +182,21 @@ double stream(Disk& disk, IoOpcode opcode) {
   return (kTransfers - 1 - kFirst) * double{NvmeDriver::kMostBytes} / seconds;
 }
 
-nlohmann::ordered_json keys_of(const std::string& profile, const std::string& operation,
-                               uint32_t size) {
-  return {{"profile", profile}, {"operation", operation}, {"size", size}};
-}
+// What all rows have.
+struct Keys {
+  nlohmann::ordered_json of(const std::string& operation, uint32_t size) const {
+    return {{"profile", profile}, {"core", core}, {"operation", operation}, {"size", size}};
+  }
+  const std::string& profile;
+  const std::string& core;
+};
 
-void add_latencies(const std::string& profile, Disk& direct, Disk& far, Results& results) {
+void add_latencies(const Keys& keys_of, Disk& direct, Disk& far, Results& results) {
   const auto near_ns = latencies(direct);
   const auto far_ns = latencies(far);
   for (size_t i = 0; i < near_ns.size(); ++i) {
     const std::string& operation = near_ns[i].first;
-    auto keys = keys_of(profile, operation, operation == "load" ? 4 : kSmall);
+    auto keys = keys_of.of(operation, operation == "load" ? 4 : kSmall);
     results.add("peb.added_ns", far_ns[i].second - near_ns[i].second, "ns", Clock::kSimulated,
                 keys);
     for (const bool over_peb : {false, true}) {
@@ -204,15 +209,17 @@ void add_latencies(const std::string& profile, Disk& direct, Disk& far, Results&
 
 }  // namespace
 
-void measure_peb(const std::string& profile, Results& results) {
+void measure_peb(const std::string& profile, const std::string& core,
+                 const peb::PebFactory& make_peb, Results& results) {
   const Profile data = load_profile(profile);
-  Disk direct(data, Via::kDirect);
-  Disk far(data, Via::kPeb);
-  add_latencies(profile, direct, far, results);
+  const Keys keys_of{profile, core};
+  Disk direct(data, Via::kDirect, make_peb);
+  Disk far(data, Via::kPeb, make_peb);
+  add_latencies(keys_of, direct, far, results);
   const double limit = peb_limit(data);
   for (const Operation& operation : kOperations) {
     const double goodput = stream(far, operation.opcode);
-    const auto keys = keys_of(profile, operation.name, NvmeDriver::kMostBytes);
+    const auto keys = keys_of.of(operation.name, NvmeDriver::kMostBytes);
     results.add("peb.goodput_ratio", goodput / limit, "ratio", Clock::kSimulated, keys);
     results.add("peb.goodput_mbps", goodput / 1e6, "MB/s", Clock::kSimulated, keys);
     results.add("peb.limit_mbps", limit / 1e6, "MB/s", Clock::kSimulated, keys);

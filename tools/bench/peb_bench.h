@@ -5,12 +5,14 @@
 
 #include <string>
 
+#include "rtl-model/ref/peb/peb_core.h"
 #include "tools/bench/results.h"
 
 namespace exrnic::bench {
 
 // From the doorbell to the completion in the host's memory of 4 KiB, and a load of a register; then
-// 128 KiB one behind the other, 8 under way.
-void measure_peb(const std::string& profile, Results& results);
+// 128 KiB one behind the other, 8 under way. `core`: the name of such PEBs.
+void measure_peb(const std::string& profile, const std::string& core,
+                 const peb::PebFactory& make_peb, Results& results);
 
 }  // namespace exrnic::bench

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "rtl-model/ref/peb/peb.h"
+
 namespace exrnic::bench {
 namespace {
 
@@ -12,7 +14,7 @@ class Figures {
  public:
   explicit Figures(const char* profile) {
     Results results;
-    measure_peb(profile, results);
+    measure_peb(profile, "ref", peb::make_ref_peb, results);
     for (const auto& row : results.rows())
       values_[{row["name"], row["operation"]}] = row["value"].get<double>();
   }

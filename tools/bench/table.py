@@ -173,7 +173,7 @@ def print_network(rows):
 
 
 def print_pebs(rows):
-    """A disk at its host and across PEBs, of one profile."""
+    """A disk at its host and across PEBs, of one profile and one core."""
     found = {(row["name"], row["operation"], row.get("via")): row["value"] for row in rows}
     for operation, what in (("load", "load of a register"), ("read", "read of 4 KiB"), ("write", "write of 4 KiB")):
         direct, far = (found["peb.latency_ns", operation, via] for via in ("direct", "peb"))
@@ -195,9 +195,9 @@ def main():
              and not row["name"].startswith(SYNCHRONISED) and row.get("guests") != "world"]
     for profile in dict.fromkeys(r["profile"] for r in cores):
         print_profile(cores, profile)
-    for profile in dict.fromkeys(r["profile"] for r in pebs):
-        print(f"\n{profile}, an NVMe disk across PEBs (reference model)")
-        print_pebs([row for row in pebs if row["profile"] == profile])
+    for profile, core in dict.fromkeys((r["profile"], r["core"]) for r in pebs):
+        print(f"\n{profile}, an NVMe disk across PEBs ({'RTL' if core == 'rtl' else 'reference model'})")
+        print_pebs([row for row in pebs if (row["profile"], row["core"]) == (profile, core)])
     for profile in dict.fromkeys(r["profile"] for r in networks):
         print(f"\n{profile}, the network (RTL)")
         print_network([row for row in networks if row["profile"] == profile])
