@@ -27,6 +27,7 @@ module exrnic_peb
     // From the buses. Of a flow none begins without room; a beat has its bytes in the lanes of their addresses.
     output logic [N_PEB_PORT-1:0]   write_room_o,
     output logic [N_PEB_PORT-1:0]   request_room_o,
+    output logic [N_PEB_PORT-1:0]   completion_room_o,
     input  logic [N_PEB_PORT-1:0]   request_waits_i,  // for that room
     input  logic               in_valid_i,
     output logic               in_ready_o,
@@ -132,12 +133,14 @@ module exrnic_peb
   logic alloc_valid, alloc_ready, quota_room, beat_valid, submit_valid, submit_ready, ended_valid;
   slot_t alloc_slot;
   node_t quota_node;
+  reads_t quota_slots;
+  logic quota_start;
   dma_read_beat_t beat;
   tx_desc_t submit;
   tx_done_t ended;
   event_t event_tx, event_rx, event_receive;
-  /* verilator lint_off UNUSEDSIGNAL */  // nothing here is prompt, starts a turn, is dropped or heard of
-  logic alloc_any, quota_start, window_room, prompt_done, drop_ready, credit_heard;
+  /* verilator lint_off UNUSEDSIGNAL */  // nothing here is prompt, is dropped or heard of
+  logic alloc_any, window_room, prompt_done, drop_ready, credit_heard;
   tx_done_t prompt_done_what;
   credit_update_t credit_heard_what;
   node_t dead_node;
@@ -156,7 +159,7 @@ module exrnic_peb
       .alloc_payload_valid_o(alloc_valid),
       .alloc_ready_i(alloc_ready),
       .quota_node_i(quota_node),
-      .quota_slots_i(reads_t'(1)),
+      .quota_slots_i(quota_slots),
       .quota_start_o(quota_start),
       .quota_room_o(quota_room),
       .window_node_i('0),
@@ -253,7 +256,7 @@ module exrnic_peb
   logic [N_PEB_PORT-1:0] begins, met, owes_introduction, asks, owes_limits, stuck;
   logic [31:0] next_message[N_PEB_PORT], last_message[N_PEB_PORT];
   peb_port_t came_port, sent_port, handed_port, life_port;
-  logic introduced, introduced_asks, message, broken, sent_introduction, sent_message, ports_idle;
+  logic introduced, introduced_asks, message, broken, sent_introduction, submitted_introduction, sent_message, ports_idle;
   generation_t introduced_src, introduced_dst;
   peb_t message_limits, sent_limits;
   logic [1:0] message_flow, sent_flow, handed;
@@ -285,6 +288,7 @@ module exrnic_peb
       .last_message_o(last_message),
       .sent_port_i(sent_port),
       .sent_introduction_i(sent_introduction),
+      .submitted_introduction_i(submitted_introduction),
       .sent_message_i(sent_message),
       .sent_limits_i(sent_limits),
       .sent_flow_i(sent_flow),
@@ -314,7 +318,7 @@ module exrnic_peb
 
   logic [N_PEB_PORT-1:0] tag_free, serve_free;
   peb_port_t take_port, overdue_port, told_port, look_port, serve_port, served_port;
-  tag_t take_tag, came_tag, told_tag, look_tag, serve_name, served_name;
+  tag_t take_tag, came_tag, overdue_tag, told_tag, look_tag, serve_name, served_name;
   logic take, came_waits, came_late, progress, ends, answers, answer_data, overdue, told, serve, served_known, served_done;
   logic tags_idle;
   tlp_item_t take_tlp, asked, serve_tlp, served_tlp;
@@ -345,6 +349,7 @@ module exrnic_peb
       .overdue_o(overdue),
       .overdue_ready_i(!answers),
       .overdue_port_o(overdue_port),
+      .overdue_tag_o(overdue_tag),
       .overdue_name_o(overdue_name),
       .told_i(told),
       .told_port_i(told_port),
@@ -376,6 +381,7 @@ module exrnic_peb
   );
 
   // ---- In
+  logic [N_PEB_PORT-1:0] heard;
   logic in_beat, in_beat_read, put;
   logic [8:0] in_beat_place;
   data_t in_beat_data;
@@ -441,11 +447,10 @@ module exrnic_peb
       .put_data_i(put_data),
       .answer_i(answers || overdue),
       .answer_port_i(answers ? came_port : overdue_port),
-      .answer_tag_i(came_tag),
+      .answer_tag_i(answers ? came_tag : overdue_tag),
       .answer_name_i(answers ? came_name : overdue_name),
       .answer_status_i(answers ? put_tlp.status : COMPLETION_STATUS_ABORT),
       .answer_data_i(answers && answer_data),
-      .answer_late_i(!answers),
       .write_ready_i,
       .request_ready_i,
       .bus(to_bus),
@@ -463,10 +468,15 @@ module exrnic_peb
       .told_port_o(told_port),
       .told_tag_o(told_tag),
       .told_o(told),
+      .heard_o(heard),
       .idle_o(inward_idle)
   );
 
   // ---- Out
+  rooms_t rooms;
+  assign write_room_o = rooms.writes;
+  assign request_room_o = rooms.requests;
+  assign completion_room_o = rooms.completions;
   peb_transmit u_transmit (
       .clk_i,
       .rst_ni,
@@ -475,12 +485,12 @@ module exrnic_peb
       .peer_i(peer),
       .flow_i(flow),
       .begins_i(begins),
+      .heard_i(heard),
       .owes_introduction_i(init_done_o ? owes_introduction : '0),
       .asks_i(init_done_o ? asks : '0),
       .owes_limits_i(owes_limits),
       .next_message_i(next_message),
-      .write_room_o,
-      .request_room_o,
+      .rooms_o(rooms),
       .bus(from_bus),
       .tag_free_i(tag_free),
       .take_port_o(take_port),
@@ -494,6 +504,8 @@ module exrnic_peb
       .served_tlp_i(served_tlp),
       .served_done_o(served_done),
       .quota_node_o(quota_node),
+      .quota_slots_o(quota_slots),
+      .quota_start_i(quota_start),
       .quota_room_i(quota_room),
       .alloc_valid_i(alloc_valid),
       .alloc_ready_o(alloc_ready),
@@ -505,6 +517,7 @@ module exrnic_peb
       .submit_o(submit),
       .sent_port_o(sent_port),
       .sent_introduction_o(sent_introduction),
+      .submitted_introduction_o(submitted_introduction),
       .sent_message_o(sent_message),
       .sent_limits_o(sent_limits),
       .sent_flow_o(sent_flow),
@@ -512,6 +525,6 @@ module exrnic_peb
   );
 
   assign idle_o = init_done_o && tx_idle && rx_idle && ports_idle && receive_idle && inward_idle && transmit_idle &&
-      !rx_valid_i && !segment.valid && !ended_valid;
+      !rx_valid_i && !segment.valid && !ended_valid && !overdue;
 
 endmodule

@@ -29,7 +29,6 @@ module peb_inward
     input  name_t     answer_name_i,
     input  completion_status_e answer_status_i,
     input  logic      answer_data_i,  // with data
-    input  logic      answer_late_i,  // its tag is not given back
 
     // To the bus.
     input  logic [N_PEB_PORT-1:0]   write_ready_i,    // it takes one
@@ -53,6 +52,7 @@ module peb_inward
     output tag_t        told_tag_o,
     output logic        told_o,  // pulse
 
+    output logic [N_PEB_PORT-1:0] heard_o,  // the bus has heard how its link is
     output logic idle_o
 );
 
@@ -84,7 +84,6 @@ module peb_inward
     name_t              name;
     completion_status_e status;
     logic               data;
-    logic               late;
     count_t             behind;
   } answer_t;
 
@@ -147,7 +146,6 @@ module peb_inward
           name: answer_name_i,
           status: answer_status_i,
           data: answer_data_i,
-          late: answer_late_i,
           behind: write_in_q[answer_port_i]
       };
   lut_ram_nr1w #(
@@ -273,7 +271,7 @@ module peb_inward
       item_d.name = answer_head[0].name;
       item_d.status = answer_head[0].status;
       item_d.tag = answer_head[0].tag;
-      item_d.tells = !answer_head[0].late;
+      item_d.tells = 1'b1;
       item_d.is_read = 1'b1;
       if (answer_head[0].data) begin
         item_d.address = look_address_i;
@@ -300,7 +298,6 @@ module peb_inward
     serve_tlp_o.tag = request_head[0].tag;
   end
   assign handed_port_o = turn_q;
-  assign handed_o = {serve_o, takes && !link_goes && write_goes};
 
   logic last;
   assign last = beat_q + 9'd1 >= item_q.beats;
@@ -323,7 +320,11 @@ module peb_inward
   assign bus.data = item_q.beats == '0 ? data_t'(item_q.data) << (32 * config_lane) : item_q.is_read ? read_data : write_data;
   assign told_port_o = item_q.port;
   assign told_tag_o = item_q.tag;
-  assign told_o = bus.valid && bus.ready && last && item_q.tells && !void_q;
+  logic given;
+  assign given = bus.valid && bus.ready && last && !void_q;
+  assign told_o = given && item_q.tells;
+  // Its place in the memory of data is free when the last beat is out.
+  assign handed_o = {serve_o, given && item_q.kind == PEB_BUS_WRITE};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -400,6 +401,11 @@ module peb_inward
         if (met_i[port]) up_q[port] <= 1'b1;
       end
     end
+  end
+
+  always_comb begin
+    heard_o = ~(down_q | up_q);
+    if (state_q != StRest && item_q.kind inside {PEB_BUS_LINK_DOWN, PEB_BUS_LINK_UP}) heard_o[item_q.port] = 1'b0;
   end
 
   always_comb begin

@@ -31,6 +31,13 @@ package peb_pkg;
     logic               data;     // bytes come with it
   } tlp_item_t;
 
+  // Of which ports a TLP may begin, by its flow.
+  typedef struct packed {
+    logic [N_PEB_PORT-1:0] writes;
+    logic [N_PEB_PORT-1:0] requests;
+    logic [N_PEB_PORT-1:0] completions;
+  } rooms_t;
+
   // Who is at the other end of a port, and how far both are.
   typedef struct packed {
     logic        assigned;

@@ -41,6 +41,7 @@ module peb_ports
     output logic [31:0]      last_message_o[N_PEB_PORT],  // of the peer
     input  peb_port_t            sent_port_i,
     input  logic             sent_introduction_i,  // pulses
+    input  logic             submitted_introduction_i,  // that one, or one of a life that is over
     input  logic             sent_message_i,
     input  peb_t             sent_limits_i,
     input  logic [1:0]       sent_flow_i,
@@ -120,7 +121,7 @@ module peb_ports
         owes_d[port] = 1'b0;
         asked_d[port] = 1'b1;
       end
-      under_way_d[port] = under_way_q[port] + 2'(sends && sent_introduction_i) -
+      under_way_d[port] = under_way_q[port] + 2'(sends && submitted_introduction_i) -
           2'(ends && ended_i.tag.kind == TX_KIND_INTRODUCTION);
       if (ends && ended_i.status != CQE_STATUS_SUCCESS && ended_i.tag.generation == peer.life)
         lost_d[port] = 1'b1;
@@ -224,11 +225,18 @@ module peb_ports
     end
   end
 
-  logic [N_PEB_PORT-1:0] waits;
+  logic [N_PEB_PORT-1:0] waits, ends;
   always_comb
-    for (int unsigned port = 0; port < N_PEB_PORT; port++)
+    for (int unsigned port = 0; port < N_PEB_PORT; port++) begin
       waits[port] = peer_q[port].assigned && !peer_q[port].met;
+      ends[port] = stuck_i[port] && peer_q[port].met;
+    end
   assign waits_o = waits != '0;
-  assign idle_o = owes_q == '0 && asks_o == '0 && owes_limits_o == '0 && lost_q == '0 && new_q == '0;
+  assign idle_o = owes_q == '0 && asks_o == '0 && owes_limits_o == '0 && lost_q == '0 && new_q == '0 && ends == '0;
+
+  logic [N_PEB_PORT-1:0] too_many;
+  always_comb
+    for (int unsigned port = 0; port < N_PEB_PORT; port++) too_many[port] = under_way_q[port] > 2'(Introducing);
+  `EXRNIC_ALWAYS(introductions_under_way, too_many == '0)
 
 endmodule

@@ -36,6 +36,7 @@ module peb_tags
     output logic  overdue_o,
     input  logic  overdue_ready_i,
     output peb_port_t overdue_port_o,
+    output tag_t  overdue_tag_o,
     output name_t overdue_name_o,
 
     input logic  told_i,  // pulse: the bus has its answer
@@ -133,6 +134,7 @@ module peb_tags
       if (overdue_q[scan_port][tag-1]) scan_tag = tag_t'(tag - 1);
   end
   assign overdue_port_o = scan_port;
+  assign overdue_tag_o = scan_tag;
   assign overdue_name_o = entry[1].name;
 
   // ---- Behind one or two intervals
@@ -159,13 +161,14 @@ module peb_tags
         overdue_q[scan_port][scan_tag] <= 1'b0;
         open_q[scan_port][scan_tag] <= 1'b0;
         late_q[scan_port][scan_tag] <= 1'b1;
+        done_q[scan_port][scan_tag] <= 1'b1;
       end
       if (progress_i) started_q[port_i][tag_i] <= 1'b1;
       if (end_i) begin
         open_q[port_i][tag_i] <= 1'b0;
         late_q[port_i][tag_i] <= 1'b0;
         overdue_q[port_i][tag_i] <= 1'b0;
-        done_q[port_i][tag_i] <= open_q[port_i][tag_i];
+        if (open_q[port_i][tag_i]) done_q[port_i][tag_i] <= 1'b1;
       end
       if (told_i) done_q[told_port_i][told_tag_i] <= 1'b0;
       if (take_i) begin

@@ -15,14 +15,14 @@ module peb_transmit
     input peer_t peer_i[N_PEB_PORT],
     input flows_t flow_i[N_PEB_PORT],
     input logic [N_PEB_PORT-1:0] begins_i,
+    input logic [N_PEB_PORT-1:0] heard_i,  // the bus has heard how its link is
     input logic [N_PEB_PORT-1:0] owes_introduction_i,
     input logic [N_PEB_PORT-1:0] asks_i,
     input logic [N_PEB_PORT-1:0] owes_limits_i,
     input logic [31:0] next_message_i[N_PEB_PORT],
 
     // From the buses, one TLP at a time. Of a flow none begins without room.
-    output logic [N_PEB_PORT-1:0]   write_room_o,
-    output logic [N_PEB_PORT-1:0]   request_room_o,
+    output rooms_t rooms_o,
     peb_bus_if.sink bus,
 
     // Its requests get a tag; its completions are those of what it serves.
@@ -40,6 +40,8 @@ module peb_transmit
 
     // To EFE.
     output node_t          quota_node_o,
+    output reads_t         quota_slots_o,
+    input  logic           quota_start_i,
     input  logic           quota_room_i,
     input  logic           alloc_valid_i,
     output logic           alloc_ready_o,
@@ -52,6 +54,7 @@ module peb_transmit
 
     output peb_port_t      sent_port_o,
     output logic       sent_introduction_o,  // pulses
+    output logic       submitted_introduction_o,
     output logic       sent_message_o,
     output peb_t       sent_limits_o,
     output logic [1:0] sent_flow_o,
@@ -76,36 +79,80 @@ module peb_transmit
   logic [4:0] head_q;  // bytes of the head that are out
   logic void_q;        // the life that the work is of is over
 
-  // ---- Room for what a bus begins, behind what is in hand
+  // ---- Room for what a bus begins: what has begun waits for no node. So none without its share of slots
+  // begins, of an answer as many as its parts take. One port is looked at in a cycle; what is in hand may
+  // take one slot more.
+  peb_port_t scan_q;
+  logic [N_PEB_PORT-1:0] share_q, start_q;
+  logic [N_PEB_PORT-1:0] write_may, request_may;
+  localparam int unsigned MostSlots = 2 ** $bits(reads_t) - 1;
+  logic is_others, is_last;
+  assign quota_node_o = peer_i[scan_q].node;
+  assign is_others = state_q == StRest || peer_i[scan_q].node != peer_i[work_q.port].node;
+  assign is_last = state_q == StRest || work_q.body_left == work_q.part_left;
+  always_comb begin
+    quota_slots_o = reads_t'(1);
+    for (int unsigned shift = 0; shift < 16; shift++)
+      if (cfg_max_payload_i[shift])
+        quota_slots_o = (PEB_REQUEST_MAX >> shift) < MostSlots ? reads_t'(PEB_REQUEST_MAX >> shift) : reads_t'(MostSlots);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      scan_q <= '0;
+      share_q <= '0;
+      start_q <= '0;
+    end else begin
+      scan_q <= state_q == StSubmit && state_d == StRest ? work_q.port : scan_q + 1'b1;
+      if (is_others) begin
+        share_q[scan_q] <= quota_room_i;
+        start_q[scan_q] <= quota_start_i && is_last;
+      end
+      if (state_q == StRest && state_d != StRest) begin
+        share_q[work_d.port] <= 1'b0;
+        start_q <= '0;
+      end
+    end
+  end
   always_comb
     for (int unsigned port = 0; port < N_PEB_PORT; port++) begin
-      automatic logic [1:0] in_hand;
-      in_hand = state_q != StRest && work_q.port == peb_port_t'(port) ? sent_flow_o : '0;
-      write_room_o[port] = peer_i[port].met && is_ahead(flow_i[port][0].limit, flow_i[port][0].sent + 16'(in_hand[0]));
-      request_room_o[port] = peer_i[port].met && is_ahead(flow_i[port][1].limit, flow_i[port][1].sent + 16'(in_hand[1])) &&
-          tag_free_i[port];
+      automatic logic up;
+      up = peer_i[port].met && heard_i[port];
+      write_may[port] = up && is_ahead(flow_i[port][0].limit, flow_i[port][0].sent);
+      request_may[port] = up && is_ahead(flow_i[port][1].limit, flow_i[port][1].sent) && tag_free_i[port];
+      rooms_o.writes[port] = write_may[port] && share_q[port];
+      rooms_o.requests[port] = request_may[port] && share_q[port];
+      rooms_o.completions[port] = start_q[port] || !up;
     end
 
-  // ---- What comes next: introductions go first
+  // What the bus says before it has heard that a life is over is of that life.
+  logic stale_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) stale_q <= 1'b0;
+    else
+      stale_q <= bus.valid && !(bus.ready && bus.eop) &&
+          (stale_q || begins_i[bus.port] || !heard_i[bus.port]);
+  end
+
+  // ---- What comes next: introductions go first, and limits of ports whose TLPs do not tell them
   logic introduces, tells, brings, usable;
   peb_port_t introduction_port, limits_port;
   always_comb begin
-    introduces = (owes_introduction_i | asks_i) != '0;
+    introduces = ((owes_introduction_i | asks_i) & share_q) != '0;
     tells = 1'b0;
     introduction_port = '0;
     limits_port = '0;
     for (int unsigned port = 0; port < N_PEB_PORT; port++) begin
-      if (owes_introduction_i[port] || asks_i[port]) introduction_port = peb_port_t'(port);
-      if (owes_limits_i[port]) begin
+      if ((owes_introduction_i[port] || asks_i[port]) && share_q[port]) introduction_port = peb_port_t'(port);
+      if (owes_limits_i[port] && share_q[port] && !(bus.valid && bus.port == peb_port_t'(port))) begin
         tells = 1'b1;
         limits_port = peb_port_t'(port);
       end
     end
-    brings = bus.valid;
-    usable = peer_i[bus.port].met;
+    brings = bus.valid && !tells;
+    usable = peer_i[bus.port].met && heard_i[bus.port] && !stale_q;
     if (bus.kind == PEB_BUS_COMPLETION) usable &= served_known_i;
-    else if (bus.kind == PEB_BUS_WRITE) usable &= write_room_o[bus.port];
-    else usable &= request_room_o[bus.port];
+    else if (bus.kind == PEB_BUS_WRITE) usable &= write_may[bus.port];
+    else usable &= request_may[bus.port];
   end
 
   // ---- A completion, and the next of several
@@ -273,16 +320,16 @@ module peb_transmit
   end
   assign submit_valid_o = state_q == StSubmit;
   assign sent_port_o = work_q.port;
-  assign sent_introduction_o = submit_valid_o && submit_ready_i && work_q.job == JobIntroduction && !void_q;
+  assign submitted_introduction_o = submit_valid_o && submit_ready_i && work_q.job == JobIntroduction;
+  assign sent_introduction_o = submitted_introduction_o && !void_q;
   assign sent_message_o = submit_valid_o && submit_ready_i && work_q.job != JobIntroduction && !void_q;
   assign sent_limits_o = limits_q;
   assign sent_flow_o = work_q.job != JobTlp || work_q.tlp.kind == PEB_BUS_COMPLETION ? '0 :
       work_q.tlp.kind == PEB_BUS_WRITE ? 2'b01 : 2'b10;
 
   // ---- Step by step
-  assign quota_node_o = peer_i[work_q.port].node;
   logic grants, part_ends, tlp_ends;
-  assign grants = state_q == StSlot && alloc_valid_i && quota_room_i && !void_q;
+  assign grants = state_q == StSlot && alloc_valid_i && !void_q;
   assign alloc_ready_o = grants;
   assign part_ends = work_q.part_left == beat_bytes;
   assign tlp_ends = work_q.body_left == '0;

@@ -232,9 +232,9 @@ class RtlPeb final : public PebCore {
 
   // False: the RTL has no room for it.
   bool may_go(unsigned port, const Outward& outward) const {
-    if (std::holds_alternative<Ended>(outward)) return true;
-    const auto rooms =
-        std::holds_alternative<Write>(outward) ? top_.write_room_o : top_.request_room_o;
+    const auto rooms = std::holds_alternative<Ended>(outward)   ? top_.completion_room_o
+                       : std::holds_alternative<Write>(outward) ? top_.write_room_o
+                                                                : top_.request_room_o;
     return (rooms >> port & 1) != 0;
   }
 

@@ -220,9 +220,14 @@ void HostSlot::finish_load(uint64_t id, uint64_t value) {
   const auto load =
       std::find_if(loads_.begin(), loads_.end(), [&](const Load& each) { return each.id == id; });
   if (load == loads_.end()) return;
-  load->done = true;
   load->value = value;
-  up_.emplace_back(Loaded{});
+  up_.emplace_back(Loaded{id});
+}
+
+void HostSlot::answer_load(uint64_t id) {
+  for (Load& load : loads_) load.done |= load.id == id;
+  for (; !loads_.empty() && loads_.front().done; loads_.pop_front())
+    pcie_->mmio_read_done(loads_.front().value);
 }
 
 // ---- From the device
@@ -309,8 +314,7 @@ bool HostSlot::give(Upward& upward) {
     if (!pcie_->can_read()) return false;
     pcie_->read(*read);
   } else {
-    for (; !loads_.empty() && loads_.front().done; loads_.pop_front())
-      pcie_->mmio_read_done(loads_.front().value);
+    answer_load(std::get<Loaded>(upward).id);
   }
   return true;
 }

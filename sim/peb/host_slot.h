@@ -74,7 +74,7 @@ class HostSlot final : public Slot, public PcieEndpoint {
   };
   struct Load {
     uint64_t id;
-    bool done;
+    bool done;  // and what was written before it was is on the link
     uint64_t value;
   };
   // Of the peer, that waits for the host's memory.
@@ -89,7 +89,9 @@ class HostSlot final : public Slot, public PcieEndpoint {
     size_t offset;
     size_t got;
   };
-  struct Loaded {};  // the oldest load may be answered
+  struct Loaded {
+    uint64_t id;
+  };
   using Upward = std::variant<PostedWrite, ReadRequest, Loaded>;
 
   static constexpr size_t kMostUp = 16;  // what waits for the PCIe link
@@ -111,6 +113,7 @@ class HostSlot final : public Slot, public PcieEndpoint {
   std::optional<uint64_t> address_of(const MmioAccess& access) const;
   BusRequest request_for(const MmioAccess& access, Request::Kind kind, uint64_t address);
   void finish_load(uint64_t id, uint64_t value);
+  void answer_load(uint64_t id);
   void take(Piece& piece, Gather& gather, const ReadCompletion& completion);
   void finish_gather(Gathers::iterator gather);
   void free_tag(unsigned tag);

@@ -100,6 +100,25 @@ TEST_CASE("stores and loads of each size reach the device's BARs, in order") {
   for (unsigned i = 0; i < 500; ++i) CHECK(network.devices[0]->stores[i].data == i);
 }
 
+TEST_CASE("a value that was loaded is behind what the device wrote before it") {
+  Network network;
+  network.begin();
+  TestHost& host = *network.hosts[0];
+  TestDevice& device = *network.devices[0];
+  uint8_t loads = 0;
+  device.before_answer = [&] { device.dma_write(0x100, Bytes(64, ++loads)); };
+  std::vector<uint8_t> seen;
+  host.takes_writes = false;
+  for (unsigned i = 0; i < 3; ++i)
+    host.device().mmio_read(0, 0, 4, [&](uint64_t) { seen.push_back(host.memory[0x100]); });
+  network.testbed.run_until([] { return false; }, 100'000);
+  CHECK(seen.empty());
+  host.takes_writes = true;
+  network.settle();
+  REQUIRE(seen.size() == 3);
+  for (unsigned i = 0; i < 3; ++i) CHECK(seen[i] >= i + 1);
+}
+
 TEST_CASE("where the host puts a BAR the device is found, and without memory enabled nothing is") {
   Network network;
   network.begin();

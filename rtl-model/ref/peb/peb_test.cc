@@ -44,6 +44,7 @@ TEST_CASE("PEB: what two buses say to each other arrives once, in PCIe's order")
   const uint64_t seed = draw_seed();
   INFO("EXRNIC_SEED=" << seed);
   Pair pair(seed);
+  pair.network.leaves_out = false;
   pair.run(kIsRtl ? 250'000 : 100'000);
   pair.settle();
   pair.run(1000);

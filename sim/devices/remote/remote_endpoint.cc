@@ -81,13 +81,22 @@ void RemoteEndpoint::mmio_read(const MmioAccess& access) {
                 [this, weak = std::weak_ptr<Load>(load), size = access.size](const Bytes* data) {
                   const auto answered = weak.lock();
                   if (!answered) return;  // reset meanwhile
-                  answered->done = true;
                   if (data != nullptr) {
                     answered->value = 0;
                     std::memcpy(&answered->value, data->data(), size);
                   }
-                  answer_loads();
+                  loaded(answered);
                 });
+}
+
+// A value does not pass what the device wrote before (PCIe 2.4.1); reads it may.
+void RemoteEndpoint::loaded(std::shared_ptr<Load> load) {
+  const bool behind_write = std::any_of(up_.begin(), up_.end(), [](const Upward& upward) {
+    return std::holds_alternative<PostedWrite>(upward);
+  });
+  if (behind_write) return void(up_.emplace_back(Loaded{std::move(load)}));
+  load->done = true;
+  answer_loads();
 }
 
 void RemoteEndpoint::answer_loads() {
@@ -195,8 +204,11 @@ bool RemoteEndpoint::give(Upward& upward) {
     request.whole = true;
     tags_[request.tag] = std::move(read->piece);
     pcie_->read(request);
+  } else if (auto* written = std::get_if<Written>(&upward)) {
+    written->done(true);
   } else {
-    std::get<Written>(upward).done(true);
+    std::get<Loaded>(upward).load->done = true;
+    answer_loads();
   }
   return true;
 }

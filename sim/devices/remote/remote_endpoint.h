@@ -3,8 +3,8 @@
 //
 // It has no time of its own: its owner stops simulated time while holds_time(), so what it does
 // takes what its link takes, and nothing else. Its DMA goes onto the link in the order in which it
-// asks for it, reads in flight as many as there are tags. A server that is given up is a device
-// that has failed: loads are all ones from then on.
+// asks for it, reads in flight as many as there are tags; a load's value behind what it wrote
+// before. A server that is given up is a device that has failed: loads are all ones from then on.
 //
 // A process may have several devices, and may answer for none while it waits for the host of one.
 // So none of them holds time meanwhile.
@@ -66,7 +66,7 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
   static constexpr SimTime kRetry = 50 * kPsPerNs;
 
   struct Load {
-    bool done = false;
+    bool done = false;  // and what was written before it was is on the link
     uint64_t value = ~uint64_t{0};
   };
   // A read of the device.
@@ -89,12 +89,16 @@ class RemoteEndpoint final : public PcieDevice, public SideSocket, private vfio_
   struct Written {
     WriteDone done;
   };
-  using Upward = std::variant<PostedWrite, Read, Written>;
+  struct Loaded {
+    std::shared_ptr<Load> load;
+  };
+  using Upward = std::variant<PostedWrite, Read, Written, Loaded>;
 
   void dma_read(uint64_t address, size_t length, ReadDone done) override;
   void dma_write(uint64_t address, Bytes data, WriteDone done) override;
   void interrupt(unsigned vector) override;
 
+  void loaded(std::shared_ptr<Load> load);
   void answer_loads();
   void pump();
   bool give(Upward& upward);

@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ class TestDevice final : public PcieDevice {
     } else {
       std::memcpy(&value, memory(access.bar, access.offset), access.size);
     }
+    if (before_answer) before_answer();
     pcie->mmio_read_done(value);
   }
   void read_completion(ReadCompletion&& completion) override {
@@ -99,6 +101,7 @@ class TestDevice final : public PcieDevice {
   unsigned refused = 0;
   unsigned resets = 0;
   bool silent = false;
+  std::function<void()> before_answer;  // of a load
 
  private:
   uint8_t* memory(unsigned bar, uint64_t offset) {
@@ -129,6 +132,7 @@ class TestHost final : public HostPort {
     std::memcpy(memory.data() + address, data, length);
     return true;
   }
+  bool can_take_write() override { return takes_writes; }
   void fire_msix(unsigned vector) override { interrupts.emplace_back(vector, memory); }
 
   void store(unsigned bar, uint64_t offset, unsigned size, uint64_t value) {
@@ -140,6 +144,7 @@ class TestHost final : public HostPort {
     REQUIRE(testbed_.run_until([&] { return value.has_value(); }, kLimitNs) == RunResult::kDone);
     return *value;
   }
+  DevicePort& device() { return device_; }
   void reset() { device_.reset(); }
 
   // As a driver does it.
@@ -158,6 +163,7 @@ class TestHost final : public HostPort {
   }
 
   Bytes memory;
+  bool takes_writes = true;
   std::vector<std::pair<unsigned, Bytes>> interrupts;  // and the memory when they came
 
  private:

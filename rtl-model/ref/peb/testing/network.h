@@ -101,6 +101,7 @@ class Network {
     for (Station* station : stations_) {
       station->now_ns = now_ns;
       const bool rests = station->peb->idle() && now_ns < station->peb->wakes_at_ns();
+      if (rests && leaves_out) continue;
       station->peb->step(now_ns);
       if (rests && !station->sent.empty()) throw std::logic_error("who rests has sent a frame");
       for (Frame& frame : std::exchange(station->sent, {}))
@@ -128,6 +129,7 @@ class Network {
   std::function<void(const Frame&)> watch;  // sees what is sent
   uint16_t cut = 0;                         // node whose line is
   uint64_t now_ns = 0;
+  bool leaves_out = true;  // who rests is not stepped, as in the simulator
 
  private:
   // On time frames stay in order.
