@@ -169,7 +169,8 @@ struct Many {
   void begin_nothing() {
     for (unsigned i = 0; i < kDevices; ++i) host.bus(i).begins = devices[i]->bus(0).begins = false;
   }
-  void settle(uint64_t most = 3'000'000) {
+  // After a line was cut EFE's round trip time may be so long that frames leave one in many ms.
+  void settle(uint64_t most = 30'000'000) {
     begin_nothing();
     for (uint64_t i = 0; i < most && !settled(); ++i) step();
     for (unsigned i = 0; i < kDevices; ++i) {
