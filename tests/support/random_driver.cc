@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <map>
@@ -371,27 +372,30 @@ class RandomDriver {
 
   // Of one step. Each queue's are in their order. Which of two queues is the first to be told of
   // something is a matter of time, and so is which of them finds no more room in a completion queue
-  // that they share.
+  // that they share. The phase is its place's: of two queues at the end of a round either may be
+  // the last one of it.
   void report_completions() {
     constexpr size_t kBehindTimestamp = sizeof(uint64_t);
+    constexpr size_t kPhase = offsetof(exrnic_cqe, phase);
     const uint64_t lost = rnic_.counter(EXRNIC_COUNTER_CQ_OVERRUNS);
     const auto& writes = rnic_.host().writes();
-    std::set<uint64_t> places;
+    std::set<std::pair<uint64_t, unsigned>> places;  // with their phases
     std::map<std::pair<uint32_t, bool>, std::string> of_queue;
     for (; writes_reported_ < writes.size(); ++writes_reported_) {
       const auto& write = writes[writes_reported_];
       if (write.data.size() == sizeof(exrnic_eqe)) continue;
-      places.insert(write.address);
+      const bool has_phase = write.data.size() == sizeof(exrnic_cqe);
+      places.insert({write.address, has_phase ? write.data[kPhase] : 0});
       if (lost != lost_) continue;
       exrnic_cqe cqe{};
       std::memcpy(&cqe, write.data.data(), std::min(sizeof cqe, write.data.size()));
       std::string& text = of_queue[{cqe.qpn, cqe.opcode == EXRNIC_WQE_OPCODE_RECV}];
       text += "completion";
-      for (size_t i = kBehindTimestamp; i < write.data.size(); ++i)
-        text += ' ' + std::to_string(write.data[i]);
+      const size_t end = has_phase ? kPhase : write.data.size();
+      for (size_t i = kBehindTimestamp; i < end; ++i) text += ' ' + std::to_string(write.data[i]);
       text += '\n';
     }
-    for (const uint64_t place : places) facts_ << "write " << place << '\n';
+    for (const auto& [place, phase] : places) facts_ << "write " << place << ' ' << phase << '\n';
     for (const auto& [queue, text] : of_queue) facts_ << text;
     lost_ = lost;
   }
