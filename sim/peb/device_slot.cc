@@ -213,18 +213,23 @@ bool DeviceSlot::dma_write(uint64_t address, const uint8_t* data, size_t length)
   return true;
 }
 
-bool DeviceSlot::may_interrupt(unsigned vector) const {
-  const uint16_t control = written(description_.msix.capability + PCI_MSIX_FLAGS);
+uint16_t DeviceSlot::msix_control() const {
+  return written(description_.msix.capability + PCI_MSIX_FLAGS);
+}
+
+bool DeviceSlot::has_interrupts() const {
+  return may_master() && (msix_control() & PCI_MSIX_FLAGS_ENABLE) != 0;
+}
+
+bool DeviceSlot::is_masked(unsigned vector) const {
   const uint8_t mask = table_[vector * PCI_MSIX_ENTRY_SIZE + PCI_MSIX_ENTRY_VECTOR_CTRL];
-  return (control & PCI_MSIX_FLAGS_MASKALL) == 0 && (mask & PCI_MSIX_ENTRY_CTRL_MASKBIT) == 0;
+  return (msix_control() & PCI_MSIX_FLAGS_MASKALL) != 0 ||
+         (mask & PCI_MSIX_ENTRY_CTRL_MASKBIT) != 0;
 }
 
 void DeviceSlot::fire_msix(unsigned vector) {
-  const uint16_t control = written(description_.msix.capability + PCI_MSIX_FLAGS);
-  if (vector >= description_.msix.vectors || !may_master() ||
-      (control & PCI_MSIX_FLAGS_ENABLE) == 0)
-    return;
-  if (!may_interrupt(vector)) {
+  if (vector >= description_.msix.vectors || !has_interrupts()) return;
+  if (is_masked(vector)) {
     pending_.insert(vector);
     return;
   }
@@ -239,8 +244,9 @@ void DeviceSlot::interrupt(unsigned vector) {
 }
 
 void DeviceSlot::interrupt_pending() {
+  if (!has_interrupts()) return;
   for (auto vector = pending_.begin(); vector != pending_.end();) {
-    if (!may_interrupt(*vector)) {
+    if (is_masked(*vector)) {
       ++vector;
       continue;
     }

@@ -87,7 +87,9 @@ class DeviceSlot final : public Slot, public HostPort {
   void note_config(size_t place, const Bytes& data);
   void note_table(const Place& place, const Bytes& data);
   bool may_master() const;
-  bool may_interrupt(unsigned vector) const;
+  uint16_t msix_control() const;
+  bool has_interrupts() const;
+  bool is_masked(unsigned vector) const;
   void interrupt(unsigned vector);
   void interrupt_pending();
   void forget();

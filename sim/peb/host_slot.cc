@@ -41,6 +41,9 @@ void HostSlot::assign(const std::optional<Peer>& peer) {
     peb.assign(port_, std::nullopt);
     peer_ = peer;
     peb.assign(port_, peer);
+    if (peer || state_ != State::kComing) return;
+    state_ = State::kDown;  // nobody comes any more
+    found(std::nullopt);
   });
 }
 

@@ -200,6 +200,34 @@ TEST_CASE("a masked interrupt comes once when its mask, or that of all, goes") {
   CHECK(host.interrupts[1].first == 1);
 }
 
+TEST_CASE("an interrupt that is pending waits for its host to let the device speak") {
+  Network network;
+  network.begin();
+  TestHost& host = *network.hosts[0];
+  const PciDescription::Msix msix = test_description().msix;
+  host.store(msix.bar, PCI_MSIX_ENTRY_VECTOR_CTRL, 4, 1);
+  network.settle();
+  network.devices[0]->interrupt(0);
+  network.settle();
+  host.enable(PCI_COMMAND_MEMORY);
+  host.store(msix.bar, PCI_MSIX_ENTRY_VECTOR_CTRL, 4, 0);
+  network.settle();
+  CHECK(host.interrupts.empty());
+  host.enable();
+  network.settle();
+  CHECK(host.interrupts.size() == 1);
+}
+
+TEST_CASE("a slot whose device is taken away while it is reset is empty at once") {
+  Network network;
+  network.begin();
+  network.hosts[0]->reset();
+  CHECK(network.slot().description());
+  network.testbed.assign(0, 0, std::nullopt);
+  CHECK_FALSE(network.slot().description());
+  CHECK(network.hosts[0]->load(kConfigSpace, 0, 4) == 0xffffffff);
+}
+
 TEST_CASE("a device that is taken away answers all ones, is reset, and reaches its host no more") {
   Network network(2);
   network.begin(0);
