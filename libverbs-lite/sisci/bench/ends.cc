@@ -109,6 +109,12 @@ BenchEnds::BenchEnds(const BenchOptions& options, unsigned id, size_t bytes) {
                           nullptr, SCI_INFINITE_TIMEOUT, 0, told);
       },
       "SCIConnectSegment");
+  // So is the other one: it may be slow to look, and this one be through with its work.
+  sci_segment_cb_reason_t reason = SCI_CB_DISCONNECT;
+  while (reason != SCI_CB_CONNECT) {
+    reason = SCIWaitForLocalSegmentEvent(local_, nullptr, nullptr, SCI_INFINITE_TIMEOUT, 0, &error);
+    CheckBench(error, "SCIWaitForLocalSegmentEvent");
+  }
   remote_memory_ = static_cast<volatile uint8_t*>(
       SCIMapRemoteSegment(remote_, &map_, 0, bytes, nullptr, 0, &error));
   if (error == SCI_ERR_NOT_IMPLEMENTED) {  // a simulator without guests
