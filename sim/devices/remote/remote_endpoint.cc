@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rtl-model/ref/cut.h"
 #include "sim/pcie/host_port.h"
 #include "sim/posix/unix_socket.h"
 
@@ -16,18 +17,6 @@ namespace exrnic {
 namespace {
 
 static_assert(kConfigSpace == VFIO_PCI_CONFIG_REGION_INDEX);
-
-// Calls piece(offset, bytes): none is longer than `most` or crosses 4 KiB (PCIe 2.2.7).
-template <typename Piece>
-void cut(uint64_t address, size_t length, size_t most, Piece piece) {
-  constexpr uint64_t kBoundary = 4096;
-  for (size_t offset = 0; offset < length;) {
-    const uint64_t to_boundary = kBoundary - (address + offset) % kBoundary;
-    const size_t bytes = std::min<uint64_t>({to_boundary, most, length - offset});
-    piece(offset, bytes);
-    offset += bytes;
-  }
-}
 
 PciDescription describe(const vfio_user::RemoteDevice& device) {
   PciDescription description;
@@ -135,7 +124,7 @@ void RemoteEndpoint::dma_read(uint64_t address, size_t length, ReadDone done) {
   const auto gather = std::make_shared<Gather>();
   gather->data.resize(length);
   gather->done = std::move(done);
-  cut(address, length, config_.max_read, [&](size_t offset, size_t bytes) {
+  ref::for_each_cut(address, length, config_.max_read, [&](size_t offset, size_t bytes) {
     ++gather->pieces;
     up_.emplace_back(Read{address + offset, bytes, {gather, offset, 0}});
   });
@@ -143,7 +132,7 @@ void RemoteEndpoint::dma_read(uint64_t address, size_t length, ReadDone done) {
 }
 
 void RemoteEndpoint::dma_write(uint64_t address, Bytes data, WriteDone done) {
-  cut(address, data.size(), config_.max_payload, [&](size_t offset, size_t bytes) {
+  ref::for_each_cut(address, data.size(), config_.max_payload, [&](size_t offset, size_t bytes) {
     const auto first = data.begin() + static_cast<std::ptrdiff_t>(offset);
     PostedWrite write;
     write.address = address + offset;
