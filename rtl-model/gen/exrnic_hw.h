@@ -333,6 +333,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_EVENTS,  // Events written
   EXRNIC_COUNTER_EVENTS_LATE,  // Times that an event found its queue full, or absent, and waits for it
   EXRNIC_COUNTER_QP_TIMEOUTS,  // Queue pairs ended as nothing was heard of their work for as long as their own time-out allows
+  EXRNIC_COUNTER_MANAGEMENT_SERVED,  // Management requests to this node answered
+  EXRNIC_COUNTER_MANAGEMENT_DROPPED,  // Management frames dropped: malformed, with a foreign key, not for this node or its host, or without room
   EXRNIC_COUNTERS
 };
 
@@ -400,6 +402,8 @@ enum exrnic_counter {
   "events", \
   "events_late", \
   "qp_timeouts", \
+  "management_served", \
+  "management_dropped", \
 }
 
 // ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
@@ -950,6 +954,162 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, stag) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, length) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 
+// ---- management: Fabric management, see FABRIC.md. Frames of an EtherType and a length of their own, big-endian; and the registers by which a node's host sends and gets them.
+#define EXRNIC_MANAGEMENT_ETHERTYPE 0x88b6u  // IEEE local experimental EtherType 2
+#define EXRNIC_MANAGEMENT_VERSION 1  // Version of management frames
+#define EXRNIC_MANAGEMENT_FRAME_BYTES 0x100u  // Bytes of a frame without FCS; all are as long
+#define EXRNIC_MANAGEMENT_PATH_AT 48  // Byte of the frame where the path begins: ports, 2 bytes each
+#define EXRNIC_MANAGEMENT_HOPS 40  // Ports of the path
+#define EXRNIC_MANAGEMENT_DATA_AT 128  // Byte of the frame where the data begin; what an attribute does not use is zero
+#define EXRNIC_MANAGEMENT_DATA_BYTES 128  // Bytes of the data
+#define EXRNIC_NODE_NONE 0xffffu  // No node identifier: of a device that has none yet. MAC_PREFIX and this is the MAC address of whoever is at the other end of the line
+#define EXRNIC_PORT_NONE 0xffffu  // No port. In a path: the host of the node
+#define EXRNIC_MANAGEMENT_PORTS 8  // Ports in a block of the attribute ports
+#define EXRNIC_MANAGEMENT_ROUTES 64  // Node identifiers in a block of the attribute routes, 2 bytes each: a port, or PORT_NONE
+#define EXRNIC_MANAGEMENT_FLOODS 0x400u  // Ports in a block of the attribute floods, a bit each, the first one in bit 7 of the first byte
+#define EXRNIC_MANAGEMENT_WAITING 8  // Frames that wait for the host; more are dropped and counted
+#define EXRNIC_REG_MANAGEMENT_OUT 0xa000  // rw: A management frame to send, as its bytes lie in memory. Ignored while SENDING; 64 registers
+#define EXRNIC_REG_MANAGEMENT_IN 0xa100  // ro: The management frame that has come for this host and waits longest; 64 registers
+#define EXRNIC_REG_MANAGEMENT_STATUS 0xa200  // ro: How both are; flags management_status_bits
+#define EXRNIC_REG_MANAGEMENT_SEND 0xa204  // wo: Sends the frame, whatever is written; ignored while SENDING
+#define EXRNIC_REG_MANAGEMENT_TAKEN 0xa208  // wo: Takes the oldest frame away, whatever is written
+
+// Method of a management frame.
+enum exrnic_management_method {
+  EXRNIC_MANAGEMENT_METHOD_GET = 0,  // Asks for an attribute
+  EXRNIC_MANAGEMENT_METHOD_SET = 1,  // Changes one; answered with what it is then
+  EXRNIC_MANAGEMENT_METHOD_ANSWER = 2,  // To one of these
+  EXRNIC_MANAGEMENT_METHOD_TRAP = 3,  // Tells the manager that a port has changed; not answered
+};
+
+// Status of an answer; zero in other frames.
+enum exrnic_management_status {
+  EXRNIC_MANAGEMENT_STATUS_OK = 0,  // Done
+  EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE = 1,  // The device has no such attribute, or it cannot be set
+  EXRNIC_MANAGEMENT_STATUS_NO_BLOCK = 2,  // It has no such modifier
+  EXRNIC_MANAGEMENT_STATUS_BAD_VALUE = 3,  // It does not take this; nothing was changed
+  EXRNIC_MANAGEMENT_STATUS_FIXED = 4,  // A board has decided it; nothing was changed
+};
+
+// What a frame asks for, sets or tells.
+enum exrnic_management_attribute {
+  EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE = 0,  // management_device
+  EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS = 1,  // Of a switch: MANAGEMENT_PORTS times management_port, modifier is the block. Cannot be set. In a trap: one management_port, modifier is its number
+  EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES = 2,  // Of a switch: MANAGEMENT_ROUTES ports, modifier is the block
+  EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS = 3,  // Of a switch: MANAGEMENT_FLOODS bits, modifier is the block. Frames to groups leave by the ports that are set, but not by the one that they came by
+  EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT = 4,  // Of a PEB: management_assignment, modifier is the port
+};
+
+// Kind of a device.
+enum exrnic_management_kind {
+  EXRNIC_MANAGEMENT_KIND_RNIC = 0,  // An RNIC
+  EXRNIC_MANAGEMENT_KIND_SWITCH = 1,  // A switch
+  EXRNIC_MANAGEMENT_KIND_PEB_HOST = 2,  // A PEB, the host's side
+  EXRNIC_MANAGEMENT_KIND_PEB_DEVICE = 3,  // A PEB, the device's side
+};
+
+// Which fields of management_device are set, all of them or none.
+#define EXRNIC_MANAGEMENT_SETS_NUMBER 0x1u  // number
+#define EXRNIC_MANAGEMENT_SETS_MANAGER 0x2u  // manager
+#define EXRNIC_MANAGEMENT_SETS_KEY 0x4u  // new_key
+
+// How a device is.
+#define EXRNIC_MANAGEMENT_DEVICE_FLAGS_FIXED 0x1u  // A board has decided its number
+#define EXRNIC_MANAGEMENT_DEVICE_FLAGS_KEYED 0x2u  // It has a key
+
+// How a port is.
+#define EXRNIC_MANAGEMENT_PORT_FLAGS_EXISTS 0x1u  // There is such a port
+#define EXRNIC_MANAGEMENT_PORT_FLAGS_UP 0x2u  // Its line has a carrier
+#define EXRNIC_MANAGEMENT_PORT_FLAGS_CREDITS 0x4u  // Its line has credit-based flow control
+
+// Bits of MANAGEMENT_STATUS.
+#define EXRNIC_MANAGEMENT_STATUS_BITS_SENDING 0x1u  // The frame of MANAGEMENT_OUT has not left
+#define EXRNIC_MANAGEMENT_STATUS_BITS_WAITING 0x2u  // A frame is in MANAGEMENT_IN
+
+// Header of a management frame, behind that of Ethernet; the path follows. 34 bytes.
+#define EXRNIC_MANAGEMENT_BYTES 34
+// MANAGEMENT_VERSION
+static inline uint64_t exrnic_management_version(const uint8_t *p) { return exrnic_get_bits(p, 0, 4); }
+static inline void exrnic_management_set_version(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 4, v); }
+// Enum management_method
+static inline uint64_t exrnic_management_method(const uint8_t *p) { return exrnic_get_bits(p, 4, 4); }
+static inline void exrnic_management_set_method(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 4, 4, v); }
+// Enum management_status
+static inline uint64_t exrnic_management_status(const uint8_t *p) { return exrnic_get_bits(p, 8, 8); }
+static inline void exrnic_management_set_status(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 8, 8, v); }
+// Enum management_attribute
+static inline uint64_t exrnic_management_attribute(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_management_set_attribute(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+// Of a directed frame: lines that it has gone along. In an answer: that it still has to go back. In a routed one zero
+static inline uint64_t exrnic_management_hop(const uint8_t *p) { return exrnic_get_bits(p, 32, 8); }
+static inline void exrnic_management_set_hop(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 8, v); }
+// Lines to go along; below MANAGEMENT_HOPS. In a routed frame zero
+static inline uint64_t exrnic_management_hops(const uint8_t *p) { return exrnic_get_bits(p, 40, 8); }
+static inline void exrnic_management_set_hops(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 40, 8, v); }
+// Which part of the attribute
+static inline uint64_t exrnic_management_modifier(const uint8_t *p) { return exrnic_get_bits(p, 48, 32); }
+static inline void exrnic_management_set_modifier(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 32, v); }
+// Names a request; its answer has the same
+static inline uint64_t exrnic_management_transaction(const uint8_t *p) { return exrnic_get_bits(p, 80, 64); }
+static inline void exrnic_management_set_transaction(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 64, v); }
+// Key of the device, as far as the sender knows it; zero in answers and traps
+static inline uint64_t exrnic_management_key(const uint8_t *p) { return exrnic_get_bits(p, 144, 64); }
+static inline void exrnic_management_set_key(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 144, 64, v); }
+
+// The attribute device. 32 bytes.
+#define EXRNIC_MANAGEMENT_DEVICE_BYTES 32
+// Names the device for ever; no two have the same
+static inline uint64_t exrnic_management_device_guid(const uint8_t *p) { return exrnic_get_bits(p, 0, 64); }
+static inline void exrnic_management_device_set_guid(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 64, v); }
+// Enum management_kind
+static inline uint64_t exrnic_management_device_kind(const uint8_t *p) { return exrnic_get_bits(p, 64, 8); }
+static inline void exrnic_management_device_set_kind(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 8, v); }
+// Flags management_device_flags
+static inline uint64_t exrnic_management_device_flags(const uint8_t *p) { return exrnic_get_bits(p, 72, 8); }
+static inline void exrnic_management_device_set_flags(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 72, 8, v); }
+// Its node identifier, from which its MAC address follows; or NODE_NONE
+static inline uint64_t exrnic_management_device_number(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
+static inline void exrnic_management_device_set_number(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
+// Its ports: numbers are below
+static inline uint64_t exrnic_management_device_ports(const uint8_t *p) { return exrnic_get_bits(p, 96, 16); }
+static inline void exrnic_management_device_set_ports(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 16, v); }
+// Identifier of the node to which traps go; or NODE_NONE
+static inline uint64_t exrnic_management_device_manager(const uint8_t *p) { return exrnic_get_bits(p, 112, 16); }
+static inline void exrnic_management_device_set_manager(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 112, 16, v); }
+// Its key from now on, with management_sets.key; zero in answers. Without a key everybody is served
+static inline uint64_t exrnic_management_device_new_key(const uint8_t *p) { return exrnic_get_bits(p, 128, 64); }
+static inline void exrnic_management_device_set_new_key(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 64, v); }
+// Node identifiers that it can have, and talk to, are below
+static inline uint64_t exrnic_management_device_nodes(const uint8_t *p) { return exrnic_get_bits(p, 192, 32); }
+static inline void exrnic_management_device_set_nodes(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 32, v); }
+// How often the carrier of one of its lines has come or gone, modulo 2^16
+static inline uint64_t exrnic_management_device_changes(const uint8_t *p) { return exrnic_get_bits(p, 224, 16); }
+static inline void exrnic_management_device_set_changes(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 16, v); }
+// Of a request to set: flags management_sets; zero in answers
+static inline uint64_t exrnic_management_device_sets(const uint8_t *p) { return exrnic_get_bits(p, 240, 8); }
+static inline void exrnic_management_device_set_sets(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 240, 8, v); }
+
+// A port of a switch. 16 bytes.
+#define EXRNIC_MANAGEMENT_PORT_BYTES 16
+// Flags management_port_flags
+static inline uint64_t exrnic_management_port_flags(const uint8_t *p) { return exrnic_get_bits(p, 0, 8); }
+static inline void exrnic_management_port_set_flags(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 8, v); }
+// How often the carrier of its line has come or gone, modulo 2^16
+static inline uint64_t exrnic_management_port_changes(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_management_port_set_changes(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+// Megabits per second of the line that leaves it
+static inline uint64_t exrnic_management_port_mbps(const uint8_t *p) { return exrnic_get_bits(p, 32, 32); }
+static inline void exrnic_management_port_set_mbps(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 32, v); }
+
+// Whose a port of a PEB is. 8 bytes.
+#define EXRNIC_MANAGEMENT_ASSIGNMENT_BYTES 8
+// Identifier of its peer; NODE_NONE: it has none
+static inline uint64_t exrnic_management_assignment_node(const uint8_t *p) { return exrnic_get_bits(p, 0, 16); }
+static inline void exrnic_management_assignment_set_node(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 16, v); }
+// The group of both
+static inline uint64_t exrnic_management_assignment_group(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_management_assignment_set_group(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+
 // ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
 #define EXRNIC_MAX_WINDOWS 64  // Windows of BAR 4, of register WINDOW_SIZE bytes each. The driver may set several in a row for a longer one
 #define EXRNIC_WINDOW_SHIFT_MIN 20  // log2 of the fewest bytes of a window: BAR 4 has 64 MiB. A board may have more
@@ -1474,7 +1634,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_EQ_CONSUMER 0x200  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
 #define EXRNIC_REG_EQ_ARM 0x280  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
 #define EXRNIC_REG_PKEYS 0x340  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 126 registers
+#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 130 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.

@@ -213,7 +213,9 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_EVENTS = 60;  // Events written
   localparam int unsigned COUNTER_EVENTS_LATE = 61;  // Times that an event found its queue full, or absent, and waits for it
   localparam int unsigned COUNTER_QP_TIMEOUTS = 62;  // Queue pairs ended as nothing was heard of their work for as long as their own time-out allows
-  localparam int unsigned COUNTERS = 63;
+  localparam int unsigned COUNTER_MANAGEMENT_SERVED = 63;  // Management requests to this node answered
+  localparam int unsigned COUNTER_MANAGEMENT_DROPPED = 64;  // Management frames dropped: malformed, with a foreign key, not for this node or its host, or without room
+  localparam int unsigned COUNTERS = 65;
 
   // ---- ethernet: Ethernet frames in datagrams, as the drivers of all nodes exchange them. The hardware knows nothing of it. A frame, from its destination MAC address on and without FCS, is one datagram; a longer one than the MTU is several, each with immediate data that say which part of it this is.
   localparam int unsigned ETHERNET_QPN = 32'h0;  // Queue pair of a node's Ethernet interface, of service UD. Verbs reserve the number, and no RC or UC queue pair can have it
@@ -609,6 +611,131 @@ package exrnic_pkg;
     logic [31:0] qpn;  // Queue pair that its accesses take
   } mbox_set_window_t;
   localparam int unsigned MBOX_SET_WINDOW_BYTES = 32;
+
+  // ---- management: Fabric management, see FABRIC.md. Frames of an EtherType and a length of their own, big-endian; and the registers by which a node's host sends and gets them.
+  localparam int unsigned MANAGEMENT_ETHERTYPE = 32'h88b6;  // IEEE local experimental EtherType 2
+  localparam int unsigned MANAGEMENT_VERSION = 32'h1;  // Version of management frames
+  localparam int unsigned MANAGEMENT_FRAME_BYTES = 32'h100;  // Bytes of a frame without FCS; all are as long
+  localparam int unsigned MANAGEMENT_PATH_AT = 32'h30;  // Byte of the frame where the path begins: ports, 2 bytes each
+  localparam int unsigned MANAGEMENT_HOPS = 32'h28;  // Ports of the path
+  localparam int unsigned MANAGEMENT_DATA_AT = 32'h80;  // Byte of the frame where the data begin; what an attribute does not use is zero
+  localparam int unsigned MANAGEMENT_DATA_BYTES = 32'h80;  // Bytes of the data
+  localparam int unsigned NODE_NONE = 32'hffff;  // No node identifier: of a device that has none yet. MAC_PREFIX and this is the MAC address of whoever is at the other end of the line
+  localparam int unsigned PORT_NONE = 32'hffff;  // No port. In a path: the host of the node
+  localparam int unsigned MANAGEMENT_PORTS = 32'h8;  // Ports in a block of the attribute ports
+  localparam int unsigned MANAGEMENT_ROUTES = 32'h40;  // Node identifiers in a block of the attribute routes, 2 bytes each: a port, or PORT_NONE
+  localparam int unsigned MANAGEMENT_FLOODS = 32'h400;  // Ports in a block of the attribute floods, a bit each, the first one in bit 7 of the first byte
+  localparam int unsigned MANAGEMENT_WAITING = 32'h8;  // Frames that wait for the host; more are dropped and counted
+  localparam logic [15:0] REG_MANAGEMENT_OUT = 16'ha000;  // rw: A management frame to send, as its bytes lie in memory. Ignored while SENDING; 64 registers
+  localparam logic [15:0] REG_MANAGEMENT_IN = 16'ha100;  // ro: The management frame that has come for this host and waits longest; 64 registers
+  localparam logic [15:0] REG_MANAGEMENT_STATUS = 16'ha200;  // ro: How both are; flags management_status_bits
+  localparam logic [15:0] REG_MANAGEMENT_SEND = 16'ha204;  // wo: Sends the frame, whatever is written; ignored while SENDING
+  localparam logic [15:0] REG_MANAGEMENT_TAKEN = 16'ha208;  // wo: Takes the oldest frame away, whatever is written
+
+  // Method of a management frame.
+  typedef enum logic [3:0] {
+    MANAGEMENT_METHOD_GET = 4'h0,  // Asks for an attribute
+    MANAGEMENT_METHOD_SET = 4'h1,  // Changes one; answered with what it is then
+    MANAGEMENT_METHOD_ANSWER = 4'h2,  // To one of these
+    MANAGEMENT_METHOD_TRAP = 4'h3  // Tells the manager that a port has changed; not answered
+  } management_method_e;
+
+  // Status of an answer; zero in other frames.
+  typedef enum logic [7:0] {
+    MANAGEMENT_STATUS_OK = 8'h0,  // Done
+    MANAGEMENT_STATUS_NO_ATTRIBUTE = 8'h1,  // The device has no such attribute, or it cannot be set
+    MANAGEMENT_STATUS_NO_BLOCK = 8'h2,  // It has no such modifier
+    MANAGEMENT_STATUS_BAD_VALUE = 8'h3,  // It does not take this; nothing was changed
+    MANAGEMENT_STATUS_FIXED = 8'h4  // A board has decided it; nothing was changed
+  } management_status_e;
+
+  // What a frame asks for, sets or tells.
+  typedef enum logic [15:0] {
+    MANAGEMENT_ATTRIBUTE_DEVICE = 16'h0,  // management_device
+    MANAGEMENT_ATTRIBUTE_PORTS = 16'h1,  // Of a switch: MANAGEMENT_PORTS times management_port, modifier is the block. Cannot be set. In a trap: one management_port, modifier is its number
+    MANAGEMENT_ATTRIBUTE_ROUTES = 16'h2,  // Of a switch: MANAGEMENT_ROUTES ports, modifier is the block
+    MANAGEMENT_ATTRIBUTE_FLOODS = 16'h3,  // Of a switch: MANAGEMENT_FLOODS bits, modifier is the block. Frames to groups leave by the ports that are set, but not by the one that they came by
+    MANAGEMENT_ATTRIBUTE_ASSIGNMENT = 16'h4  // Of a PEB: management_assignment, modifier is the port
+  } management_attribute_e;
+
+  // Kind of a device.
+  typedef enum logic [7:0] {
+    MANAGEMENT_KIND_RNIC = 8'h0,  // An RNIC
+    MANAGEMENT_KIND_SWITCH = 8'h1,  // A switch
+    MANAGEMENT_KIND_PEB_HOST = 8'h2,  // A PEB, the host's side
+    MANAGEMENT_KIND_PEB_DEVICE = 8'h3  // A PEB, the device's side
+  } management_kind_e;
+
+  // Which fields of management_device are set, all of them or none. Bit numbers.
+  localparam int unsigned MANAGEMENT_SETS_NUMBER = 0;  // number
+  localparam int unsigned MANAGEMENT_SETS_MANAGER = 1;  // manager
+  localparam int unsigned MANAGEMENT_SETS_KEY = 2;  // new_key
+  localparam int unsigned MANAGEMENT_SETS_BITS = 3;
+
+  // How a device is. Bit numbers.
+  localparam int unsigned MANAGEMENT_DEVICE_FLAGS_FIXED = 0;  // A board has decided its number
+  localparam int unsigned MANAGEMENT_DEVICE_FLAGS_KEYED = 1;  // It has a key
+  localparam int unsigned MANAGEMENT_DEVICE_FLAGS_BITS = 2;
+
+  // How a port is. Bit numbers.
+  localparam int unsigned MANAGEMENT_PORT_FLAGS_EXISTS = 0;  // There is such a port
+  localparam int unsigned MANAGEMENT_PORT_FLAGS_UP = 1;  // Its line has a carrier
+  localparam int unsigned MANAGEMENT_PORT_FLAGS_CREDITS = 2;  // Its line has credit-based flow control
+  localparam int unsigned MANAGEMENT_PORT_FLAGS_BITS = 3;
+
+  // Bits of MANAGEMENT_STATUS. Bit numbers.
+  localparam int unsigned MANAGEMENT_STATUS_BITS_SENDING = 0;  // The frame of MANAGEMENT_OUT has not left
+  localparam int unsigned MANAGEMENT_STATUS_BITS_WAITING = 1;  // A frame is in MANAGEMENT_IN
+  localparam int unsigned MANAGEMENT_STATUS_BITS_BITS = 2;
+
+  // Header of a management frame, behind that of Ethernet; the path follows.
+  typedef struct packed {
+    logic [3:0] version;  // MANAGEMENT_VERSION
+    logic [3:0] method;  // Enum management_method
+    logic [7:0] status;  // Enum management_status
+    logic [15:0] attribute;  // Enum management_attribute
+    logic [7:0] hop;  // Of a directed frame: lines that it has gone along. In an answer: that it still has to go back. In a routed one zero
+    logic [7:0] hops;  // Lines to go along; below MANAGEMENT_HOPS. In a routed frame zero
+    logic [31:0] modifier;  // Which part of the attribute
+    logic [63:0] transaction;  // Names a request; its answer has the same
+    logic [63:0] key;  // Key of the device, as far as the sender knows it; zero in answers and traps
+    logic [63:0] rsvd_208;  // zero
+  } management_t;
+  localparam int unsigned MANAGEMENT_BYTES = 34;
+
+  // The attribute device.
+  typedef struct packed {
+    logic [63:0] guid;  // Names the device for ever; no two have the same
+    logic [7:0] kind;  // Enum management_kind
+    logic [7:0] flags;  // Flags management_device_flags
+    logic [15:0] number;  // Its node identifier, from which its MAC address follows; or NODE_NONE
+    logic [15:0] ports;  // Its ports: numbers are below
+    logic [15:0] manager;  // Identifier of the node to which traps go; or NODE_NONE
+    logic [63:0] new_key;  // Its key from now on, with management_sets.key; zero in answers. Without a key everybody is served
+    logic [31:0] nodes;  // Node identifiers that it can have, and talk to, are below
+    logic [15:0] changes;  // How often the carrier of one of its lines has come or gone, modulo 2^16
+    logic [7:0] sets;  // Of a request to set: flags management_sets; zero in answers
+    logic [7:0] rsvd_248;  // zero
+  } management_device_t;
+  localparam int unsigned MANAGEMENT_DEVICE_BYTES = 32;
+
+  // A port of a switch.
+  typedef struct packed {
+    logic [7:0] flags;  // Flags management_port_flags
+    logic [7:0] rsvd_8;  // zero
+    logic [15:0] changes;  // How often the carrier of its line has come or gone, modulo 2^16
+    logic [31:0] mbps;  // Megabits per second of the line that leaves it
+    logic [63:0] rsvd_64;  // zero
+  } management_port_t;
+  localparam int unsigned MANAGEMENT_PORT_BYTES = 16;
+
+  // Whose a port of a PEB is.
+  typedef struct packed {
+    logic [15:0] node;  // Identifier of its peer; NODE_NONE: it has none
+    logic [15:0] group;  // The group of both
+    logic [31:0] rsvd_32;  // zero
+  } management_assignment_t;
+  localparam int unsigned MANAGEMENT_ASSIGNMENT_BYTES = 8;
 
   // ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
   localparam int unsigned MAX_WINDOWS = 32'h40;  // Windows of BAR 4, of register WINDOW_SIZE bytes each. The driver may set several in a row for a longer one
@@ -1084,7 +1211,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_EQ_CONSUMER = 16'h200;  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
   localparam logic [15:0] REG_EQ_ARM = 16'h280;  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
   localparam logic [15:0] REG_PKEYS = 16'h340;  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 126 registers
+  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 130 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
@@ -1747,6 +1874,12 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_BYTES = 8;
 
   // ---- Is an address in a register of many words; does a register take a value?
+  function automatic logic in_management_out(logic [15:0] address);
+    return address inside {[16'ha000 : 16'ha0ff]};
+  endfunction
+  function automatic logic in_management_in(logic [15:0] address);
+    return address inside {[16'ha100 : 16'ha1ff]};
+  endfunction
   function automatic logic takes_port_vector(logic [31:0] value);
     return value <= 32'd31;
   endfunction
@@ -1802,7 +1935,7 @@ package exrnic_pkg;
     return address inside {[16'h340 : 16'h37f]};
   endfunction
   function automatic logic in_counters(logic [15:0] address);
-    return address inside {[16'h800 : 16'h9f7]};
+    return address inside {[16'h800 : 16'ha07]};
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

@@ -23,6 +23,10 @@ module exrnic_pkg_check;
   mbox_register_mr_t v_mbox_register_mr;
   mbox_group_t v_mbox_group;
   mbox_set_window_t v_mbox_set_window;
+  management_t v_management;
+  management_device_t v_management_device;
+  management_port_t v_management_port;
+  management_assignment_t v_management_assignment;
   port_says_t v_port_says;
   peb_t v_peb;
   tlp_t v_tlp;
@@ -663,6 +667,106 @@ module exrnic_pkg_check;
     v_mbox_set_window.access = '1;
     if (v_mbox_set_window !== (256'({32{1'b1}}) << 192))
       $fatal(1, "mbox_set_window_t.access: place");
+    if ($bits(management_t) != 272) $fatal(1, "management_t: size");
+    v_management = '0;
+    v_management.version = '1;
+    if (v_management !== (272'({4{1'b1}}) << 268))
+      $fatal(1, "management_t.version: place");
+    v_management = '0;
+    v_management.method = '1;
+    if (v_management !== (272'({4{1'b1}}) << 264))
+      $fatal(1, "management_t.method: place");
+    v_management = '0;
+    v_management.status = '1;
+    if (v_management !== (272'({8{1'b1}}) << 256))
+      $fatal(1, "management_t.status: place");
+    v_management = '0;
+    v_management.attribute = '1;
+    if (v_management !== (272'({16{1'b1}}) << 240))
+      $fatal(1, "management_t.attribute: place");
+    v_management = '0;
+    v_management.hop = '1;
+    if (v_management !== (272'({8{1'b1}}) << 232))
+      $fatal(1, "management_t.hop: place");
+    v_management = '0;
+    v_management.hops = '1;
+    if (v_management !== (272'({8{1'b1}}) << 224))
+      $fatal(1, "management_t.hops: place");
+    v_management = '0;
+    v_management.modifier = '1;
+    if (v_management !== (272'({32{1'b1}}) << 192))
+      $fatal(1, "management_t.modifier: place");
+    v_management = '0;
+    v_management.transaction = '1;
+    if (v_management !== (272'({64{1'b1}}) << 128))
+      $fatal(1, "management_t.transaction: place");
+    v_management = '0;
+    v_management.key = '1;
+    if (v_management !== (272'({64{1'b1}}) << 64))
+      $fatal(1, "management_t.key: place");
+    if ($bits(management_device_t) != 256) $fatal(1, "management_device_t: size");
+    v_management_device = '0;
+    v_management_device.guid = '1;
+    if (v_management_device !== (256'({64{1'b1}}) << 192))
+      $fatal(1, "management_device_t.guid: place");
+    v_management_device = '0;
+    v_management_device.kind = '1;
+    if (v_management_device !== (256'({8{1'b1}}) << 184))
+      $fatal(1, "management_device_t.kind: place");
+    v_management_device = '0;
+    v_management_device.flags = '1;
+    if (v_management_device !== (256'({8{1'b1}}) << 176))
+      $fatal(1, "management_device_t.flags: place");
+    v_management_device = '0;
+    v_management_device.number = '1;
+    if (v_management_device !== (256'({16{1'b1}}) << 160))
+      $fatal(1, "management_device_t.number: place");
+    v_management_device = '0;
+    v_management_device.ports = '1;
+    if (v_management_device !== (256'({16{1'b1}}) << 144))
+      $fatal(1, "management_device_t.ports: place");
+    v_management_device = '0;
+    v_management_device.manager = '1;
+    if (v_management_device !== (256'({16{1'b1}}) << 128))
+      $fatal(1, "management_device_t.manager: place");
+    v_management_device = '0;
+    v_management_device.new_key = '1;
+    if (v_management_device !== (256'({64{1'b1}}) << 64))
+      $fatal(1, "management_device_t.new_key: place");
+    v_management_device = '0;
+    v_management_device.nodes = '1;
+    if (v_management_device !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "management_device_t.nodes: place");
+    v_management_device = '0;
+    v_management_device.changes = '1;
+    if (v_management_device !== (256'({16{1'b1}}) << 16))
+      $fatal(1, "management_device_t.changes: place");
+    v_management_device = '0;
+    v_management_device.sets = '1;
+    if (v_management_device !== (256'({8{1'b1}}) << 8))
+      $fatal(1, "management_device_t.sets: place");
+    if ($bits(management_port_t) != 128) $fatal(1, "management_port_t: size");
+    v_management_port = '0;
+    v_management_port.flags = '1;
+    if (v_management_port !== (128'({8{1'b1}}) << 120))
+      $fatal(1, "management_port_t.flags: place");
+    v_management_port = '0;
+    v_management_port.changes = '1;
+    if (v_management_port !== (128'({16{1'b1}}) << 96))
+      $fatal(1, "management_port_t.changes: place");
+    v_management_port = '0;
+    v_management_port.mbps = '1;
+    if (v_management_port !== (128'({32{1'b1}}) << 64))
+      $fatal(1, "management_port_t.mbps: place");
+    if ($bits(management_assignment_t) != 64) $fatal(1, "management_assignment_t: size");
+    v_management_assignment = '0;
+    v_management_assignment.node = '1;
+    if (v_management_assignment !== (64'({16{1'b1}}) << 48))
+      $fatal(1, "management_assignment_t.node: place");
+    v_management_assignment = '0;
+    v_management_assignment.group = '1;
+    if (v_management_assignment !== (64'({16{1'b1}}) << 32))
+      $fatal(1, "management_assignment_t.group: place");
     if ($bits(port_says_t) != 32) $fatal(1, "port_says_t: size");
     v_port_says = '0;
     v_port_says.state = '1;

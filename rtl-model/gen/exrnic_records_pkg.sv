@@ -78,7 +78,7 @@ package exrnic_records_pkg;
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
   typedef logic [415:0] mbox_answer_t;  // the longest one
-  typedef logic [62:0] event_t;  // one pulse for each counter
+  typedef logic [64:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
   typedef logic [19:0] rx_address_t;

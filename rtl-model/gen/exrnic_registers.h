@@ -10,6 +10,14 @@
 
 namespace exrnic::registers {
 
+constexpr bool in_management_out(uint32_t offset) {
+  return offset >= EXRNIC_REG_MANAGEMENT_OUT && offset < 0xa100;
+}
+
+constexpr bool in_management_in(uint32_t offset) {
+  return offset >= EXRNIC_REG_MANAGEMENT_IN && offset < 0xa200;
+}
+
 constexpr bool takes_port_vector(uint32_t value) {
   return value <= 31;
 }
@@ -83,7 +91,7 @@ constexpr bool in_pkeys(uint32_t offset) {
 }
 
 constexpr bool in_counters(uint32_t offset) {
-  return offset >= EXRNIC_REG_COUNTERS && offset < 0x9f8;
+  return offset >= EXRNIC_REG_COUNTERS && offset < 0xa08;
 }
 
 // The registers of registers.yaml whose line says all.
