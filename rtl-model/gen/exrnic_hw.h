@@ -1012,6 +1012,7 @@ enum exrnic_management_kind {
 #define EXRNIC_MANAGEMENT_SETS_NUMBER 0x1u  // number
 #define EXRNIC_MANAGEMENT_SETS_MANAGER 0x2u  // manager
 #define EXRNIC_MANAGEMENT_SETS_KEY 0x4u  // new_key
+#define EXRNIC_MANAGEMENT_SETS_BEAT 0x8u  // beat
 
 // How a device is.
 #define EXRNIC_MANAGEMENT_DEVICE_FLAGS_FIXED 0x1u  // A board has decided its number
@@ -1088,6 +1089,9 @@ static inline void exrnic_management_device_set_changes(uint8_t *p, uint64_t v) 
 // Of a request to set: flags management_sets; zero in answers
 static inline uint64_t exrnic_management_device_sets(const uint8_t *p) { return exrnic_get_bits(p, 240, 8); }
 static inline void exrnic_management_device_set_sets(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 240, 8, v); }
+// What the manager counts, so that another one sees at its own node that it lives
+static inline uint64_t exrnic_management_device_beat(const uint8_t *p) { return exrnic_get_bits(p, 248, 8); }
+static inline void exrnic_management_device_set_beat(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 248, 8, v); }
 
 // A port of a switch. 16 bytes.
 #define EXRNIC_MANAGEMENT_PORT_BYTES 16

@@ -670,7 +670,8 @@ package exrnic_pkg;
   localparam int unsigned MANAGEMENT_SETS_NUMBER = 0;  // number
   localparam int unsigned MANAGEMENT_SETS_MANAGER = 1;  // manager
   localparam int unsigned MANAGEMENT_SETS_KEY = 2;  // new_key
-  localparam int unsigned MANAGEMENT_SETS_BITS = 3;
+  localparam int unsigned MANAGEMENT_SETS_BEAT = 3;  // beat
+  localparam int unsigned MANAGEMENT_SETS_BITS = 4;
 
   // How a device is. Bit numbers.
   localparam int unsigned MANAGEMENT_DEVICE_FLAGS_FIXED = 0;  // A board has decided its number
@@ -715,7 +716,7 @@ package exrnic_pkg;
     logic [31:0] nodes;  // Node identifiers that it can have, and talk to, are below
     logic [15:0] changes;  // How often the carrier of one of its lines has come or gone, modulo 2^16
     logic [7:0] sets;  // Of a request to set: flags management_sets; zero in answers
-    logic [7:0] rsvd_248;  // zero
+    logic [7:0] beat;  // What the manager counts, so that another one sees at its own node that it lives
   } management_device_t;
   localparam int unsigned MANAGEMENT_DEVICE_BYTES = 32;
 

@@ -745,6 +745,10 @@ module exrnic_pkg_check;
     v_management_device.sets = '1;
     if (v_management_device !== (256'({8{1'b1}}) << 8))
       $fatal(1, "management_device_t.sets: place");
+    v_management_device = '0;
+    v_management_device.beat = '1;
+    if (v_management_device !== (256'({8{1'b1}}) << 0))
+      $fatal(1, "management_device_t.beat: place");
     if ($bits(management_port_t) != 128) $fatal(1, "management_port_t: size");
     v_management_port = '0;
     v_management_port.flags = '1;

@@ -106,6 +106,7 @@ return {
     {name = "number", value = 0, doc = "number"},
     {name = "manager", value = 1, doc = "manager"},
     {name = "key", value = 2, doc = "new_key"},
+    {name = "beat", value = 3, doc = "beat"},
   },
   management_device_flags = {
     {name = "fixed", value = 0, doc = "A board has decided its number"},
@@ -144,6 +145,7 @@ return {
     {name = "nodes", first = 192, bits = 32, doc = "Node identifiers that it can have, and talk to, are below"},
     {name = "changes", first = 224, bits = 16, doc = "How often the carrier of one of its lines has come or gone, modulo 2^16"},
     {name = "sets", first = 240, bits = 8, doc = "Of a request to set: flags management_sets; zero in answers"},
+    {name = "beat", first = 248, bits = 8, doc = "What the manager counts, so that another one sees at its own node that it lives"},
   },
   management_port = {
     bytes = 16,

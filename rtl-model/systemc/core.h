@@ -119,8 +119,10 @@ class CoreSink : public FrameSink {
 
 // Straps and link parameters that a board, not the driver, decides.
 struct CoreConfig {
-  // Below the core's MAX_NODE; the MAC address follows from it (spec: MAC_PREFIX).
+  // Below the core's MAX_NODE; the MAC address follows from it (spec: MAC_PREFIX). NODE_NONE: a
+  // fabric's manager gives it one (FABRIC.md).
   uint16_t node_id = 0;
+  uint64_t guid = 0;                                       // names the board for ever
   uint16_t max_payload = 256;                              // PCIe MPS, bytes
   uint16_t max_read = 512;                                 // PCIe MRRS, bytes
   uint8_t read_timeout_shift = EXRNIC_READ_TIMEOUT_SHIFT;  // PCIe completion time-out: see there
