@@ -1028,34 +1028,34 @@ enum exrnic_management_kind {
 #define EXRNIC_MANAGEMENT_STATUS_BITS_WAITING 0x2u  // A frame is in MANAGEMENT_IN
 
 // Header of a management frame, behind that of Ethernet; the path follows. 34 bytes.
-#define EXRNIC_MANAGEMENT_BYTES 34
+#define EXRNIC_MANAGEMENT_HEADER_BYTES 34
 // MANAGEMENT_VERSION
-static inline uint64_t exrnic_management_version(const uint8_t *p) { return exrnic_get_bits(p, 0, 4); }
-static inline void exrnic_management_set_version(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 4, v); }
+static inline uint64_t exrnic_management_header_version(const uint8_t *p) { return exrnic_get_bits(p, 0, 4); }
+static inline void exrnic_management_header_set_version(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 4, v); }
 // Enum management_method
-static inline uint64_t exrnic_management_method(const uint8_t *p) { return exrnic_get_bits(p, 4, 4); }
-static inline void exrnic_management_set_method(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 4, 4, v); }
+static inline uint64_t exrnic_management_header_method(const uint8_t *p) { return exrnic_get_bits(p, 4, 4); }
+static inline void exrnic_management_header_set_method(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 4, 4, v); }
 // Enum management_status
-static inline uint64_t exrnic_management_status(const uint8_t *p) { return exrnic_get_bits(p, 8, 8); }
-static inline void exrnic_management_set_status(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 8, 8, v); }
+static inline uint64_t exrnic_management_header_status(const uint8_t *p) { return exrnic_get_bits(p, 8, 8); }
+static inline void exrnic_management_header_set_status(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 8, 8, v); }
 // Enum management_attribute
-static inline uint64_t exrnic_management_attribute(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
-static inline void exrnic_management_set_attribute(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+static inline uint64_t exrnic_management_header_attribute(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_management_header_set_attribute(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
 // Of a directed frame: lines that it has gone along. In an answer: that it still has to go back. In a routed one zero
-static inline uint64_t exrnic_management_hop(const uint8_t *p) { return exrnic_get_bits(p, 32, 8); }
-static inline void exrnic_management_set_hop(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 8, v); }
+static inline uint64_t exrnic_management_header_hop(const uint8_t *p) { return exrnic_get_bits(p, 32, 8); }
+static inline void exrnic_management_header_set_hop(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 8, v); }
 // Lines to go along; below MANAGEMENT_HOPS. In a routed frame zero
-static inline uint64_t exrnic_management_hops(const uint8_t *p) { return exrnic_get_bits(p, 40, 8); }
-static inline void exrnic_management_set_hops(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 40, 8, v); }
+static inline uint64_t exrnic_management_header_hops(const uint8_t *p) { return exrnic_get_bits(p, 40, 8); }
+static inline void exrnic_management_header_set_hops(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 40, 8, v); }
 // Which part of the attribute
-static inline uint64_t exrnic_management_modifier(const uint8_t *p) { return exrnic_get_bits(p, 48, 32); }
-static inline void exrnic_management_set_modifier(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 32, v); }
+static inline uint64_t exrnic_management_header_modifier(const uint8_t *p) { return exrnic_get_bits(p, 48, 32); }
+static inline void exrnic_management_header_set_modifier(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 32, v); }
 // Names a request; its answer has the same
-static inline uint64_t exrnic_management_transaction(const uint8_t *p) { return exrnic_get_bits(p, 80, 64); }
-static inline void exrnic_management_set_transaction(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 64, v); }
+static inline uint64_t exrnic_management_header_transaction(const uint8_t *p) { return exrnic_get_bits(p, 80, 64); }
+static inline void exrnic_management_header_set_transaction(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 64, v); }
 // Key of the device, as far as the sender knows it; zero in answers and traps
-static inline uint64_t exrnic_management_key(const uint8_t *p) { return exrnic_get_bits(p, 144, 64); }
-static inline void exrnic_management_set_key(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 144, 64, v); }
+static inline uint64_t exrnic_management_header_key(const uint8_t *p) { return exrnic_get_bits(p, 144, 64); }
+static inline void exrnic_management_header_set_key(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 144, 64, v); }
 
 // The attribute device. 32 bytes.
 #define EXRNIC_MANAGEMENT_DEVICE_BYTES 32

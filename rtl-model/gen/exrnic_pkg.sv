@@ -701,8 +701,8 @@ package exrnic_pkg;
     logic [63:0] transaction;  // Names a request; its answer has the same
     logic [63:0] key;  // Key of the device, as far as the sender knows it; zero in answers and traps
     logic [63:0] rsvd_208;  // zero
-  } management_t;
-  localparam int unsigned MANAGEMENT_BYTES = 34;
+  } management_header_t;
+  localparam int unsigned MANAGEMENT_HEADER_BYTES = 34;
 
   // The attribute device.
   typedef struct packed {

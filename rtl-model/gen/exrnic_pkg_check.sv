@@ -23,7 +23,7 @@ module exrnic_pkg_check;
   mbox_register_mr_t v_mbox_register_mr;
   mbox_group_t v_mbox_group;
   mbox_set_window_t v_mbox_set_window;
-  management_t v_management;
+  management_header_t v_management_header;
   management_device_t v_management_device;
   management_port_t v_management_port;
   management_assignment_t v_management_assignment;
@@ -667,43 +667,43 @@ module exrnic_pkg_check;
     v_mbox_set_window.access = '1;
     if (v_mbox_set_window !== (256'({32{1'b1}}) << 192))
       $fatal(1, "mbox_set_window_t.access: place");
-    if ($bits(management_t) != 272) $fatal(1, "management_t: size");
-    v_management = '0;
-    v_management.version = '1;
-    if (v_management !== (272'({4{1'b1}}) << 268))
-      $fatal(1, "management_t.version: place");
-    v_management = '0;
-    v_management.method = '1;
-    if (v_management !== (272'({4{1'b1}}) << 264))
-      $fatal(1, "management_t.method: place");
-    v_management = '0;
-    v_management.status = '1;
-    if (v_management !== (272'({8{1'b1}}) << 256))
-      $fatal(1, "management_t.status: place");
-    v_management = '0;
-    v_management.attribute = '1;
-    if (v_management !== (272'({16{1'b1}}) << 240))
-      $fatal(1, "management_t.attribute: place");
-    v_management = '0;
-    v_management.hop = '1;
-    if (v_management !== (272'({8{1'b1}}) << 232))
-      $fatal(1, "management_t.hop: place");
-    v_management = '0;
-    v_management.hops = '1;
-    if (v_management !== (272'({8{1'b1}}) << 224))
-      $fatal(1, "management_t.hops: place");
-    v_management = '0;
-    v_management.modifier = '1;
-    if (v_management !== (272'({32{1'b1}}) << 192))
-      $fatal(1, "management_t.modifier: place");
-    v_management = '0;
-    v_management.transaction = '1;
-    if (v_management !== (272'({64{1'b1}}) << 128))
-      $fatal(1, "management_t.transaction: place");
-    v_management = '0;
-    v_management.key = '1;
-    if (v_management !== (272'({64{1'b1}}) << 64))
-      $fatal(1, "management_t.key: place");
+    if ($bits(management_header_t) != 272) $fatal(1, "management_header_t: size");
+    v_management_header = '0;
+    v_management_header.version = '1;
+    if (v_management_header !== (272'({4{1'b1}}) << 268))
+      $fatal(1, "management_header_t.version: place");
+    v_management_header = '0;
+    v_management_header.method = '1;
+    if (v_management_header !== (272'({4{1'b1}}) << 264))
+      $fatal(1, "management_header_t.method: place");
+    v_management_header = '0;
+    v_management_header.status = '1;
+    if (v_management_header !== (272'({8{1'b1}}) << 256))
+      $fatal(1, "management_header_t.status: place");
+    v_management_header = '0;
+    v_management_header.attribute = '1;
+    if (v_management_header !== (272'({16{1'b1}}) << 240))
+      $fatal(1, "management_header_t.attribute: place");
+    v_management_header = '0;
+    v_management_header.hop = '1;
+    if (v_management_header !== (272'({8{1'b1}}) << 232))
+      $fatal(1, "management_header_t.hop: place");
+    v_management_header = '0;
+    v_management_header.hops = '1;
+    if (v_management_header !== (272'({8{1'b1}}) << 224))
+      $fatal(1, "management_header_t.hops: place");
+    v_management_header = '0;
+    v_management_header.modifier = '1;
+    if (v_management_header !== (272'({32{1'b1}}) << 192))
+      $fatal(1, "management_header_t.modifier: place");
+    v_management_header = '0;
+    v_management_header.transaction = '1;
+    if (v_management_header !== (272'({64{1'b1}}) << 128))
+      $fatal(1, "management_header_t.transaction: place");
+    v_management_header = '0;
+    v_management_header.key = '1;
+    if (v_management_header !== (272'({64{1'b1}}) << 64))
+      $fatal(1, "management_header_t.key: place");
     if ($bits(management_device_t) != 256) $fatal(1, "management_device_t: size");
     v_management_device = '0;
     v_management_device.guid = '1;

@@ -121,7 +121,7 @@ return {
     {name = "sending", value = 0, doc = "The frame of MANAGEMENT_OUT has not left"},
     {name = "waiting", value = 1, doc = "A frame is in MANAGEMENT_IN"},
   },
-  management = {
+  management_header = {
     bytes = 34,
     {name = "version", first = 0, bits = 4, doc = "MANAGEMENT_VERSION"},
     {name = "method", first = 4, bits = 4, doc = "Enum management_method"},

@@ -16,6 +16,7 @@
 #include "rtl-model/ref/events.h"
 #include "rtl-model/ref/loopback.h"
 #include "rtl-model/ref/mailbox.h"
+#include "rtl-model/ref/management/node_agent.h"
 #include "rtl-model/ref/ports.h"
 #include "rtl-model/ref/registers.h"
 #include "rtl-model/ref/requester.h"
@@ -113,13 +114,16 @@ class WatchedSink final : public CoreSink {
  public:
   explicit WatchedSink(CoreSink& sink) : sink_(sink) {}
 
+  // What leaves from now on is lost: nobody knows its sender.
+  void swallow(bool all) { swallows_ = all; }
+
   bool used() const { return used_; }
   bool refused() const { return refused_; }
   void forget() { used_ = refused_ = false; }
 
   bool can_write() override { return asked(sink_.can_write()); }
   bool can_read() override { return asked(sink_.can_read()); }
-  bool can_transmit() override { return asked(sink_.can_transmit()); }
+  bool can_transmit() override { return swallows_ || asked(sink_.can_transmit()); }
   void write(PostedWrite&& write) override {
     used_ = true;
     sink_.write(std::move(write));
@@ -134,7 +138,7 @@ class WatchedSink final : public CoreSink {
   }
   void transmit(Frame&& frame) override {
     used_ = true;
-    sink_.transmit(std::move(frame));
+    if (!swallows_) sink_.transmit(std::move(frame));
   }
   void looped(const Frame& frame) override {
     used_ = true;
@@ -154,6 +158,7 @@ class WatchedSink final : public CoreSink {
   }
 
   CoreSink& sink_;
+  bool swallows_ = false;
   bool used_ = false;
   bool refused_ = false;
 };
@@ -165,11 +170,25 @@ constexpr uint64_t kSpareCycles = 31;
 // The scheduler keeps an edge that an input has overtaken until its time: many would slow it down.
 constexpr uint64_t kMostSpareCycles = 128;
 
+management::Device device_of(const CoreConfig& config, const RefSizes& sizes) {
+  management::Device device;
+  device.guid = config.guid;
+  device.fixed = config.node_id != EXRNIC_NODE_NONE;
+  device.number = config.node_id;
+  device.nodes = sizes.nodes;
+  return device;
+}
+
 class RefCore final : public Core {
  public:
   RefCore(const CoreConfig& config, const RefSizes& sizes, CoreSink& sink)
-      : config_(config), sizes_(sizes), trace_sink_(sink.tracing() ? &sink : nullptr), sink_(sink) {
-    if (config.node_id >= sizes.nodes) {
+      : config_(config),
+        sizes_(sizes),
+        trace_sink_(sink.tracing() ? &sink : nullptr),
+        sink_(sink),
+        agent_(device_of(config, sizes), config.link_up,
+               [this](exrnic_counter which) { blocks_->state.count(which); }) {
+    if (config.node_id >= sizes.nodes && config.node_id != EXRNIC_NODE_NONE) {
       throw std::invalid_argument("node id " + std::to_string(config.node_id) +
                                   ": this core has those below " + std::to_string(sizes.nodes));
     }
@@ -180,6 +199,9 @@ class RefCore final : public Core {
     inbound_.clear();
     frames_.clear();
     quiet_ = unquiet_ = 0;
+    agent_.reset();
+    config_.node_id = agent_.device().number;
+    config_.link_up = agent_.link_up();
     const auto before =
         std::exchange(blocks_, std::make_unique<Blocks>(config_, sizes_, trace_sink_));
     if (before == nullptr) return;
@@ -195,7 +217,9 @@ class RefCore final : public Core {
   }
   void receive(Frame&& frame) override { frames_.push_back(std::move(frame)); }
 
-  bool idle() const override { return inbound_.empty() && frames_.empty() && blocks_->idle(); }
+  bool idle() const override {
+    return inbound_.empty() && frames_.empty() && agent_.idle() && blocks_->idle();
+  }
 
   // Then PULLs are looked after, time-outs of queue pairs, and reads of host memory.
   uint64_t wakes_at_ns() const override {
@@ -213,7 +237,7 @@ class RefCore final : public Core {
   // A core that rests is stepped in each cycle until it has been quiet for long, then in each one
   // behind kSpareCycles others. What of these steps comes before `act` does nothing, and is spared.
   uint32_t spare_cycles() override {
-    const uint64_t act = inbound_.empty() ? blocks_->next_act(sink_) : 1;
+    const uint64_t act = inbound_.empty() && agent_.idle() ? blocks_->next_act(sink_) : 1;
     unquiet_ = act == 1 ? 0 : blocks_->refused_cycles(sink_);
     if (act == 1 || (unquiet_ == 0 && sink_.refused()))
       return quiet_ < kQuietCycles ? 0 : kSpareCycles;
@@ -234,9 +258,8 @@ class RefCore final : public Core {
   }
 
   void set_link(bool up) override {
-    if (config_.link_up == up) return;
-    config_.link_up = blocks_->state.config.link_up = up;
-    blocks_->state.happens({EXRNIC_EQE_TYPE_LINK});
+    agent_.set_carrier(up);
+    follow_agent();
   }
   uint64_t peek_counter(unsigned index) const override { return blocks_->state.counters.at(index); }
 
@@ -246,13 +269,35 @@ class RefCore final : public Core {
     sink_.forget();
     const bool input = !inbound_.empty() || !frames_.empty();
     serve_inbound();
-    for (; !frames_.empty(); frames_.pop_front()) blocks_->efe_rx.receive(frames_.front());
+    for (; !frames_.empty(); frames_.pop_front()) receive_one(frames_.front());
+    sink_.swallow(false);
+    agent_.run(sink_);
+    follow_agent();
+    sink_.swallow(agent_.is_nobody());
     blocks_->run(sink_);
     answer_load();
     quiet_ = input || sink_.used() || !blocks_->state.turns.empty() ? 0 : quiet_ + 1;
   }
 
  private:
+  void receive_one(const Frame& frame) {
+    if (management::is_management(frame.data)) {
+      agent_.receive(frame);
+      follow_agent();
+    } else if (!agent_.is_nobody()) {
+      blocks_->efe_rx.receive(frame);
+    }
+  }
+
+  // The others know the number and the link that the agent has.
+  void follow_agent() {
+    CoreConfig& seen = blocks_->state.config;
+    config_.node_id = seen.node_id = agent_.device().number;
+    if (seen.link_up == agent_.link_up()) return;
+    config_.link_up = seen.link_up = agent_.link_up();
+    blocks_->state.happens({EXRNIC_EQE_TYPE_LINK});
+  }
+
   // Of a window: loads are answered one after the other.
   bool answer_load() {
     if (const auto value = blocks_->windows.take_answer()) sink_.mmio_read_done(*value);
@@ -291,6 +336,9 @@ class RefCore final : public Core {
       blocks_->windows.store(access);
     } else if (Ports::has(access)) {
       blocks_->ports.write(access);
+    } else if (management::NodeAgent::has(access)) {
+      agent_.write(access);
+      follow_agent();
     } else {
       blocks_->registers.write(access);
     }
@@ -299,6 +347,8 @@ class RefCore final : public Core {
   void serve_load(const MmioAccess& access) {
     if (access.bar == EXRNIC_BAR_WINDOW) {
       blocks_->windows.load(access);
+    } else if (management::NodeAgent::has(access)) {
+      sink_.mmio_read_done(agent_.read(access));
     } else {
       sink_.mmio_read_done(Ports::has(access) ? blocks_->ports.read(access)
                                               : blocks_->registers.read(access));
@@ -309,6 +359,7 @@ class RefCore final : public Core {
   const RefSizes sizes_;
   CoreSink* const trace_sink_;
   WatchedSink sink_;
+  management::NodeAgent agent_;
   uint64_t quiet_ = 0;    // cycles without input or output
   uint64_t unquiet_ = 0;  // the first so many of those that are spared do not count as quiet
   exrnic::Inbound<ReadCompletion> inbound_;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/management/node_agent.h"
+
+#include <utility>
+
+#include "exrnic_registers.h"
+
+namespace exrnic::management {
+namespace {
+
+// Four bytes as they lie in memory.
+uint32_t word_at(const uint8_t* bytes) {
+  return bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
+}
+
+// A switch takes no other one.
+bool is_routed(const Bytes& frame) {
+  const uint8_t* const header = management::header(frame);
+  return exrnic_management_header_version(header) == EXRNIC_MANAGEMENT_VERSION &&
+         exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == 0;
+}
+
+}  // namespace
+
+bool NodeAgent::has(const MmioAccess& access) {
+  return access.bar == EXRNIC_BAR_REGISTERS && access.offset >= EXRNIC_REG_MANAGEMENT_OUT;
+}
+
+void NodeAgent::write(const MmioAccess& access) {
+  if (access.size != 4 || access.offset % 4 != 0) return;
+  const auto value = static_cast<uint32_t>(access.data);
+  if (registers::in_management_out(access.offset) && !sending_) {
+    uint8_t* const at = store_.data() + (access.offset - EXRNIC_REG_MANAGEMENT_OUT);
+    for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<uint8_t>(value >> 8 * i);
+  }
+  if (access.offset == EXRNIC_REG_MANAGEMENT_SEND && !sending_) send_of_host();
+  if (access.offset == EXRNIC_REG_MANAGEMENT_TAKEN && !in_.empty()) in_.pop_front();
+}
+
+uint64_t NodeAgent::read(const MmioAccess& access) const {
+  const bool is_word = access.size == 4 && access.offset % 4 == 0;
+  const uint32_t value = is_word ? value_of(access.offset) : UINT32_MAX;
+  return value == UINT32_MAX ? UINT64_MAX : value;
+}
+
+uint32_t NodeAgent::value_of(uint32_t offset) const {
+  if (offset == EXRNIC_REG_MANAGEMENT_STATUS) {
+    return (sending_ ? EXRNIC_MANAGEMENT_STATUS_BITS_SENDING : 0) |
+           (in_.empty() ? 0 : EXRNIC_MANAGEMENT_STATUS_BITS_WAITING);
+  }
+  if (registers::in_management_out(offset))
+    return word_at(store_.data() + (offset - EXRNIC_REG_MANAGEMENT_OUT));
+  if (registers::in_management_in(offset))
+    return in_.empty() ? 0 : word_at(in_.front().data() + (offset - EXRNIC_REG_MANAGEMENT_IN));
+  return UINT32_MAX;
+}
+
+void NodeAgent::receive(const Frame& frame) {
+  if (frame.fcs_error) return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
+  take(0, Bytes(frame.data));
+}
+
+// A host asks, and does not answer. Whom it is from is the agent's to say.
+void NodeAgent::send_of_host() {
+  Bytes frame(store_.begin(), store_.end());
+  const uint64_t method = exrnic_management_header_method(header(frame));
+  if (!is_management(frame) ||
+      (method != EXRNIC_MANAGEMENT_METHOD_GET && method != EXRNIC_MANAGEMENT_METHOD_SET)) {
+    return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
+  }
+  exrnic_eth_set_src(frame.data(), mac());
+  const uint64_t to = exrnic_eth_dst(frame.data());
+  const bool away = has_number() && to != kAnyone && to != mac();
+  const size_t before = out_.size();
+  if (away && carrier_ && is_routed(frame)) {
+    out_.push_back(std::move(frame));
+  } else {
+    take(kHost, std::move(frame));
+  }
+  sending_ = out_.size() != before;
+}
+
+void NodeAgent::set_carrier(bool up) {
+  if (carrier_ == up) return;
+  carrier_ = up;
+  carrier_changed();
+}
+
+void NodeAgent::run(FrameSink& sink) {
+  if (settles_ != 0) --settles_;
+  while (!out_.empty() && sink.can_transmit()) {
+    Frame frame;
+    frame.data = std::move(out_.front());
+    out_.pop_front();
+    if (out_.empty()) sending_ = false;
+    sink.transmit(std::move(frame));
+  }
+}
+
+void NodeAgent::reset() {
+  out_.clear();
+  in_.clear();
+  sending_ = false;
+  settles_ = 0;
+}
+
+bool NodeAgent::goes(bool answer, unsigned from, unsigned to) const {
+  return answer ? to == kHost : from == kHost && to == 0 && carrier_;
+}
+
+void NodeAgent::send(unsigned to, Bytes&& frame) {
+  if (to == kHost) return deliver(std::move(frame));
+  out_.push_back(std::move(frame));
+}
+
+void NodeAgent::deliver(Bytes&& frame) {
+  if (in_.size() == EXRNIC_MANAGEMENT_WAITING) return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
+  in_.push_back(std::move(frame));
+}
+
+}  // namespace exrnic::management
