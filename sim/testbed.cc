@@ -60,7 +60,10 @@ void watch_losses(Tracer& tracer, Fabric& fabric) {
 Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   const Topology topology = topology_of(options);
   assert(topology.nodes >= 1 && topology.nodes <= kMostNodes);
-  const Routes routes = usable_routes(topology, options.profile.ethernet_switch.flow_control);
+  const bool managed = options.fabric == Fabric::Control::kManaged;
+  assert(!managed || pebs_of(options) == 0);
+  const bool credits = !managed && options.profile.ethernet_switch.flow_control;
+  const Routes routes = usable_routes(topology, credits);
   const FabricFaults faults = faults_of(options);
   for (const auto& item : faults.towards) topology.end_named(item.first);
   SimContext::Scope scope(context_);
@@ -75,7 +78,8 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
       [&](unsigned index) -> Scheduler& {
         return timeline_->island((topology.nodes + index) % timeline_->islands());
       },
-      options.profile, topology, routes, faults, stations_, fabric_part ? &*fabric_part : nullptr);
+      options.profile, topology, routes, faults, stations_, fabric_part ? &*fabric_part : nullptr,
+      options.fabric);
   if (options.tracer != nullptr) watch_losses(*options.tracer, *fabric_);
 }
 
@@ -89,11 +93,13 @@ void Testbed::add_stations(const TestbedOptions& options, const Topology& topolo
     return timeline_->island(place() % timeline_->islands());
   };
   const TestbedPart* const part = options.part;
+  const bool managed = options.fabric == Fabric::Control::kManaged;
   while (place() < topology.nodes - pebs_of(options)) {
     nodes_.emplace_back();
     if (part == nullptr || part->partition.nodes.at(place()) == part->rank)
-      nodes_.back() = std::make_unique<Node>(island(), place(), topology.id_of(place()), link_up,
-                                             options.profile, make_core, options.tracer);
+      nodes_.back() = std::make_unique<Node>(
+          island(), place(), managed ? EXRNIC_NODE_NONE : topology.id_of(place()),
+          Fabric::guid_of_node(place()), link_up, options.profile, make_core, options.tracer);
     stations_.push_back(nodes_.back().get());
   }
   const auto name = [&] { return fmt::format("peb{}", place()); };

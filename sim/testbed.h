@@ -51,7 +51,10 @@ struct TestbedOptions {
   std::vector<unsigned> peb_hosts;           // slots of each; at most EXRNIC_PEB_PORTS
   std::vector<PcieDeviceFactory> peb_boxes;  // with a device each
   peb::PebFactory make_peb = peb::make_ref_peb;
-  std::optional<Topology> topology;                // its number of nodes, of all kinds, counts then
+  std::optional<Topology> topology;  // its number of nodes, of all kinds, counts then
+  // Managed: without PEBs. Nodes have no identifiers and switches no routes before a manager has
+  // been there (FABRIC.md).
+  Fabric::Control fabric = Fabric::Control::kStatic;
   uint64_t seed = 1;                               // of all faults
   FaultConfig faults;                              // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`

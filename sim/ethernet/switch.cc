@@ -17,27 +17,65 @@ bool is_group_address(const Bytes& wire) { return (wire[0] & 1) != 0; }
 
 }  // namespace
 
-Switch::Switch(Scheduler& scheduler, const Config& config)
-    : scheduler_(scheduler), config_(config) {}
+Switch::Switch(Scheduler& scheduler, const Config& config, uint64_t guid, bool managed)
+    : scheduler_(scheduler), config_(config), agent_(scheduler, *this, guid, !managed) {}
 
 WireReceiver& Switch::add_port(unsigned port, uint64_t input_mbps) {
   auto& added = ports_[port];
   assert(added == nullptr);
-  added = std::make_unique<Port>(*this, input_mbps);
+  added = std::make_unique<Port>(*this, port, input_mbps);
+  agent_.add_port(port);
   return *added;
 }
 
 void Switch::add_route(uint64_t station, unsigned port) {
+  set_route(station, ports_.at(port).get());
+}
+
+void Switch::set_route(uint64_t station, Port* port) {
   Neighbours& neighbours = routes_[station >> kNeighbourBits];
   const uint64_t index = station % (1u << kNeighbourBits);
-  if (index >= neighbours.size()) neighbours.resize(index + 1);
-  neighbours[index] = ports_.at(port).get();
+  if (index >= neighbours.size()) {
+    if (port == nullptr) return;
+    neighbours.resize(index + 1);
+  }
+  neighbours[index] = port;
 }
 
 Switch::Port* Switch::route_of(uint64_t station) const {
   const auto found = routes_.find(station >> kNeighbourBits);
   const uint64_t index = station % (1u << kNeighbourBits);
   return found == routes_.end() || index >= found->second.size() ? nullptr : found->second[index];
+}
+
+std::optional<ManagedSwitch::PortState> Switch::port_state(unsigned port) const {
+  const auto found = ports_.find(port);
+  if (found == ports_.end() || found->second->output == nullptr) return std::nullopt;
+  const Port& has = *found->second;
+  return PortState{has.up, config_.flow_control, has.changes,
+                   has.output->config().megabits_per_second, has.floods};
+}
+
+std::optional<unsigned> Switch::route(uint16_t number) const {
+  const Port* const port = route_of(management::mac_of(number));
+  return port == nullptr ? std::nullopt : std::optional(port->number);
+}
+
+void Switch::set_route(uint16_t number, std::optional<unsigned> port) {
+  set_route(management::mac_of(number), port ? ports_.at(*port).get() : nullptr);
+}
+
+void Switch::send_by(unsigned port, Bytes&& frame, Room room) {
+  append_fcs(frame);
+  enqueue(*ports_.at(port), std::move(frame), std::move(room));
+}
+
+void Switch::set_carrier(unsigned port, bool up) {
+  Port& has = *ports_.at(port);
+  if (has.up == up) return;
+  has.up = up;
+  ++has.changes;
+  agent_.carrier_changed(port);
 }
 
 std::vector<unsigned> Switch::ports() const {
@@ -53,6 +91,10 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
   if (!whole || (!config_.cut_through && !has_good_fcs(wire))) {
     ++from.counters.fcs_errors;
     return;
+  }
+  if (agent_.is_mine(wire)) {
+    const SimTime wait = config_.latency_ns * kPsPerNs + rest(from, wire.size());
+    return agent_.receive(from.number, std::move(wire), std::move(room), wait);
   }
   if (is_group_address(wire)) return flood(from, wire, room);
   Port* const to = route_of(exrnic_eth_dst(wire.data()));
@@ -79,11 +121,14 @@ void Switch::forward(const Port& from, Port& to, Bytes&& wire, Room room) {
 // A faster output would run dry if it began at the head: it waits for the tail.
 SimTime Switch::delay(const Port& from, const Port& to, uint64_t wire_bytes) const {
   const SimTime latency = config_.latency_ns * kPsPerNs;
-  if (!config_.cut_through || to.output->config().megabits_per_second <= from.input_mbps ||
-      wire_bytes <= kCutThroughBytes) {
-    return latency;
-  }
-  return latency + Lane(from.input_mbps / 8).duration(wire_bytes - kCutThroughBytes);
+  const bool faster = to.output->config().megabits_per_second > from.input_mbps;
+  return faster ? latency + rest(from, wire_bytes) : latency;
+}
+
+// Until the tail is here.
+SimTime Switch::rest(const Port& from, uint64_t wire_bytes) const {
+  if (!config_.cut_through || wire_bytes <= kCutThroughBytes) return 0;
+  return Lane(from.input_mbps / 8).duration(wire_bytes - kCutThroughBytes);
 }
 
 void Switch::enqueue(Port& to, Bytes&& wire, Room room) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An Ethernet switch with fixed routes: any number of ports, a queue at each output.
+// An Ethernet switch: any number of ports, a queue at each output, and an agent of fabric
+// management, which may change its routes.
 //
 // A frame reaches its output queue after the switch's latency, counted from its last bit (store and
 // forward: its FCS was checked) or from its first 64 bytes (cut-through: it goes on although its
@@ -12,10 +13,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/ethernet_link.h"
+#include "sim/ethernet/switch_agent.h"
 
 namespace exrnic {
 
@@ -35,11 +38,13 @@ struct SwitchCounters {
 // What a cut-through switch has seen of a frame when it forwards it.
 constexpr uint32_t kCutThroughBytes = 64;
 
-class Switch {
+class Switch final : private ManagedSwitch {
  public:
   using Config = SwitchConfig;
 
-  Switch(Scheduler& scheduler, const Config& config);
+  // `guid`: its name to a fabric's manager. `managed`: that one may change its routes; else they
+  // are those that are added.
+  Switch(Scheduler& scheduler, const Config& config, uint64_t guid = 0, bool managed = false);
 
   // Adds a port and returns where its incoming line ends, which has a rate of `input_mbps`; it
   // lives as long as the switch.
@@ -53,6 +58,10 @@ class Switch {
   // switches these ports must form a tree.
   void flood_through(unsigned port) { ports_.at(port)->floods = true; }
 
+  // The line of a port has its carrier again, or has lost it. (All have one in the beginning.)
+  void set_carrier(unsigned port, bool up);
+  const SwitchAgent& agent() const { return agent_; }
+
   // Sees each frame that the port's queue does not take, or that has come by it and goes nowhere.
   void observe_losses(unsigned port, LossObserver observer) {
     ports_.at(port)->loss_observer = std::move(observer);
@@ -64,15 +73,19 @@ class Switch {
 
  private:
   struct Port final : WireReceiver {
-    Port(Switch& owner, uint64_t input_mbps) : owner(owner), input_mbps(input_mbps) {}
+    Port(Switch& owner, unsigned number, uint64_t input_mbps)
+        : owner(owner), number(number), input_mbps(input_mbps) {}
     void receive_wire(Bytes&& wire) override { receive_buffered(std::move(wire), {}); }
     void receive_buffered(Bytes&& wire, Room room) override {
       owner.receive(*this, std::move(wire), std::move(room));
     }
     Switch& owner;
+    unsigned number;
     uint64_t input_mbps;
     EthernetLink* output = nullptr;
     bool floods = false;
+    bool up = true;
+    uint16_t changes = 0;  // of `up`
     SwitchCounters counters;
     LossObserver loss_observer;
   };
@@ -82,11 +95,19 @@ class Switch {
   static constexpr unsigned kNeighbourBits = 16;
   using Neighbours = std::vector<Port*>;
 
+  std::optional<PortState> port_state(unsigned port) const override;
+  void set_floods(unsigned port, bool floods) override { ports_.at(port)->floods = floods; }
+  std::optional<unsigned> route(uint16_t number) const override;
+  void set_route(uint16_t number, std::optional<unsigned> port) override;
+  void send_by(unsigned port, Bytes&& frame, Room room) override;
+
   Port* route_of(uint64_t station) const;  // nullptr: there is none
+  void set_route(uint64_t station, Port* port);
   void receive(Port& from, Bytes&& wire, Room room);
   void flood(const Port& from, const Bytes& wire, const Room& room);
   void forward(const Port& from, Port& to, Bytes&& wire, Room room);
   SimTime delay(const Port& from, const Port& to, uint64_t wire_bytes) const;
+  SimTime rest(const Port& from, uint64_t wire_bytes) const;
   void enqueue(Port& to, Bytes&& wire, Room room);
   void lose(const Port& at, Loss loss, const Bytes& wire) const {
     if (at.loss_observer) at.loss_observer(loss, scheduler_.now(), wire);
@@ -96,6 +117,7 @@ class Switch {
   Config config_;
   std::map<unsigned, std::unique_ptr<Port>> ports_;
   std::map<uint64_t, Neighbours> routes_;  // by what they have in common
+  SwitchAgent agent_;
 };
 
 }  // namespace exrnic

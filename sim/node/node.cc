@@ -10,9 +10,10 @@ namespace {
 
 constexpr unsigned kNodeIdBits = 16;
 
-CoreConfig core_config(unsigned id, bool link_up, const Profile& profile) {
+CoreConfig core_config(unsigned id, uint64_t guid, bool link_up, const Profile& profile) {
   CoreConfig config;
   config.node_id = static_cast<uint16_t>(id);
+  config.guid = guid;
   config.max_payload = static_cast<uint16_t>(profile.pcie.max_payload);
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
   config.data_bits = profile.data_bits;
@@ -28,12 +29,13 @@ uint64_t mac_address(unsigned node_id) {
   return uint64_t{EXRNIC_MAC_PREFIX} << kNodeIdBits | node_id;
 }
 
-Node::Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, const Profile& profile,
-           const CoreFactory& make_core, Tracer* tracer)
+Node::Node(Scheduler& scheduler, unsigned index, unsigned id, uint64_t guid, bool link_up,
+           const Profile& profile, const CoreFactory& make_core, Tracer* tracer)
     : index_(index),
       id_(id),
       scheduler_(scheduler),
-      rnic_(fmt::format("rnic{}", index).c_str(), scheduler, core_config(id, link_up, profile),
+      rnic_(fmt::format("rnic{}", index).c_str(), scheduler,
+            core_config(id, guid, link_up, profile),
             tracer == nullptr ? make_core : tracer->wrap(make_core)),
       pcie_(scheduler, profile.pcie, rnic_),
       mac_(rnic_),

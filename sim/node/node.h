@@ -20,10 +20,11 @@ namespace exrnic {
 class Node final : public Station {
  public:
   // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
-  // to a line before the first event. `index`: its place among the nodes; `id`: its identifier.
+  // to a line before the first event. `index`: its place among the nodes; `id`: its identifier, or
+  // NODE_NONE. `guid`: names it to a fabric's manager.
   // `tracer`: may be nullptr.
-  Node(Scheduler& scheduler, unsigned index, unsigned id, bool link_up, const Profile& profile,
-       const CoreFactory& make_core, Tracer* tracer);
+  Node(Scheduler& scheduler, unsigned index, unsigned id, uint64_t guid, bool link_up,
+       const Profile& profile, const CoreFactory& make_core, Tracer* tracer);
 
   // `outside`: see PcieLink.
   void connect_host(HostPort* host, std::unique_ptr<Scheduler::Entrance> outside = nullptr) {

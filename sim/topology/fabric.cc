@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "exrnic_hw.h"
+
 namespace exrnic {
 namespace {
 
@@ -89,18 +91,24 @@ class Ways {
 
 Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
                const Topology& topology, const Routes& routes, const FabricFaults& faults,
-               const Nodes& nodes, const FabricPart* part)
+               const Nodes& nodes, const FabricPart* part, Control control)
     : profile_(profile),
       topology_(topology),
       routes_(routes),
       nodes_(nodes),
-      part_(part == nullptr ? std::nullopt : std::optional(*part)) {
+      part_(part == nullptr ? std::nullopt : std::optional(*part)),
+      control_(control) {
   assert(nodes.size() == topology.nodes);
   for (const TopologySwitch& item : topology_.switches)
     add_switch(item, island(static_cast<unsigned>(switches_.size())));
   for (const TopologyLink& link : topology_.links) add_link(link, faults);
-  add_routes();
+  if (control_ == Control::kStatic) add_routes();
 }
+
+// As of an EUI-64 whose first half is that of all MAC addresses here.
+uint64_t Fabric::guid_of_node(unsigned index) { return uint64_t{EXRNIC_MAC_PREFIX} << 32 | index; }
+
+uint64_t Fabric::guid_of_switch(unsigned index) { return guid_of_node(index) | uint64_t{1} << 31; }
 
 Fabric::~Fabric() {
   if (!part_) return;
@@ -140,7 +148,10 @@ void Fabric::add_switch(const TopologySwitch& item, Scheduler& island) {
   if (item.mark_bytes) config.mark_bytes = *item.mark_bytes;
   const bool is_here = here({true, static_cast<unsigned>(switches_.size()), 0});
   switch_islands_.push_back(island);
-  switches_.push_back(is_here ? std::make_unique<Switch>(island, config) : nullptr);
+  const uint64_t guid = guid_of_switch(static_cast<unsigned>(switches_.size()));
+  switches_.push_back(
+      is_here ? std::make_unique<Switch>(island, config, guid, control_ == Control::kManaged)
+              : nullptr);
 }
 
 // Both lines first: each end needs the one that leaves it, and the receiver of the one that comes.
@@ -226,7 +237,8 @@ EthernetLink* Fabric::line_towards(const std::string& end) {
 void Fabric::set_up(const TopologyLink& link, bool up) {
   for (const LinkEnd& end : link.ends) {
     lines_.at(topology_.name_of(end))->set_up(up);
-    if (!end.at_switch) nodes_[end.index]->set_link(up);
+    end.at_switch ? switches_[end.index]->set_carrier(end.port, up)
+                  : nodes_[end.index]->set_link(up);
   }
 }
 

@@ -44,12 +44,15 @@ class Fabric {
  public:
   using Nodes = std::vector<Station*>;
 
+  // Whose the routes are: the topology's, or of a manager that has to find out (FABRIC.md).
+  enum class Control { kStatic, kManaged };
+
   // `island`: the scheduler of the switch of this index. `nodes` has as many as the topology, which
   // outlive the fabric; those of other ranks are nullptr. Every end in faults.towards is one of
   // the topology. `part`: nullptr for all of it; what it names outlives the fabric.
   Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
          const Topology& topology, const Routes& routes, const FabricFaults& faults,
-         const Nodes& nodes, const FabricPart* part = nullptr);
+         const Nodes& nodes, const FabricPart* part = nullptr, Control control = Control::kStatic);
   ~Fabric();
 
   // The shortest latency of its lines: no end of one notices the other one sooner. kNoLines without
@@ -61,6 +64,10 @@ class Fabric {
   // has least of them, whatever way frames take. kNoLines if there are no two.
   static SimTime least_way(const Profile& profile, const Topology& topology, unsigned hosts);
 
+  // What a fabric's manager knows a device by.
+  static uint64_t guid_of_node(unsigned index);
+  static uint64_t guid_of_switch(unsigned index);
+
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 
@@ -68,7 +75,7 @@ class Fabric {
   const EthernetLink* line_towards(const std::string& end) const;
   EthernetLink* line_towards(const std::string& end);
 
-  // Both directions of a link of the topology. Nodes at its ends see the carrier come and go.
+  // Both directions of a link of the topology. Who is at its ends sees the carrier come and go.
   void set_up(const TopologyLink& link, bool up);
 
   // Other faults on the line that ends there, from its next frame on. Lines with one seed draw
@@ -103,6 +110,7 @@ class Fabric {
   const Routes routes_;
   const Nodes nodes_;
   const std::optional<FabricPart> part_;
+  const Control control_;
   std::vector<std::reference_wrapper<Scheduler>> switch_islands_;
   std::vector<std::unique_ptr<Switch>> switches_;
   std::map<std::string, std::unique_ptr<EthernetLink>> lines_;  // by the name of their end
