@@ -41,6 +41,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_alloc_mw alloc_mw;
 	struct exrnic_get_pbl get_pbl;
 	struct exrnic_get_status get_status;
+	struct exrnic_management management;
 	struct exrnic_create_msg_channel create_msg_channel;
 };
 
@@ -422,6 +423,26 @@ static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl
 	return exrnic_device_status(uctx->edev, &arg->get_status.status);
 }
 
+static int exrnic_ioctl_manages(struct exrnic_ucontext *uctx)
+{
+	return capable(CAP_NET_ADMIN) ? exrnic_management_begin(uctx->edev, uctx) : -EPERM;
+}
+
+static int exrnic_do_send_management(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	int err = exrnic_ioctl_manages(uctx);
+
+	BUILD_BUG_ON(sizeof(arg->management.frame) != EXRNIC_MANAGEMENT_FRAME_BYTES);
+	return err ? err : exrnic_management_send(uctx->edev, arg->management.frame);
+}
+
+static int exrnic_do_receive_management(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	int err = exrnic_ioctl_manages(uctx);
+
+	return err ? err : exrnic_management_receive(uctx->edev, arg->management.frame);
+}
+
 /* BYTES: of the first version of its structure. This one may have more. */
 #define EXRNIC_IOCTL_ROW(NAME, BYTES, ...) \
 	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { \
@@ -469,6 +490,8 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL_UNDO(ALLOC_MW, alloc_mw, 8),
 	EXRNIC_IOCTL(DEALLOC_MW, dealloc_mw, 8),
 	EXRNIC_IOCTL(GET_STATUS, get_status, 8),
+	EXRNIC_IOCTL(SEND_MANAGEMENT, send_management, 256),
+	EXRNIC_IOCTL(RECEIVE_MANAGEMENT, receive_management, 256),
 };
 
 static bool exrnic_ioctl_is(const struct exrnic_ioctl *ioctl, unsigned int cmd)

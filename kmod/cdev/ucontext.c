@@ -123,6 +123,7 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 	struct exrnic_chardev *chardev = uctx->chardev;
 
 	exrnic_ucontext_release_objects(uctx, exrnic_qp_stop_deadline(uctx->user));
+	exrnic_management_end(uctx->edev, uctx);
 	mutex_lock(&chardev->lock);
 	list_del(&uctx->entry);
 	mutex_unlock(&chardev->lock);

@@ -10,6 +10,7 @@
  *   exrnic_firmware.lock	the on-chip processor
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
  *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
+ *   exrnic_device.management_lock	registers of management frames, and whose they are
  *   exrnic_device.users_lock	what each user has
  *   exrnic_device.clients_list_lock	who is told that it is cut off; then locks of who is told
  * and in interrupts, too: exrnic_port.lock, ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
@@ -129,6 +130,9 @@ struct exrnic_device {
 	spinlock_t ports_lock;	/* also in interrupts */
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
 	u32 ports_reserved;	/* BIT() of each */
+
+	struct mutex management_lock;
+	const void *manager;	/* who sends and takes management frames, or NULL */
 
 	struct mutex users_lock;
 	struct list_head users;	/* struct exrnic_user */

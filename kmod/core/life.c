@@ -288,6 +288,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	edev->pkeys[0] = EXRNIC_PKEY_DEFAULT;
 	mutex_init(&edev->windows_lock);
 	spin_lock_init(&edev->ports_lock);
+	mutex_init(&edev->management_lock);
 	mutex_init(&edev->users_lock);
 	INIT_LIST_HEAD(&edev->users);
 	mutex_init(&edev->clients_lock);

@@ -196,6 +196,15 @@ struct exrnic_identity {
 u16 exrnic_device_pkey(const struct exrnic_device *edev, unsigned int index);
 void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 pkey);
 
+/*
+ * Management frames (rtl-model/FABRIC.md), of EXRNIC_MANAGEMENT_FRAME_BYTES, for one owner at a time: another one gets -EBUSY from
+ * begin(). -EAGAIN: the last one has not left, or none has come. -ENODEV: the device does not answer. They sleep.
+ */
+int exrnic_management_begin(struct exrnic_device *edev, const void *owner);
+void exrnic_management_end(struct exrnic_device *edev, const void *owner);
+int exrnic_management_send(struct exrnic_device *edev, const u8 *frame);
+int exrnic_management_receive(struct exrnic_device *edev, u8 *frame);
+
 /* -ENODEV: it does not answer. Neither of them sleeps. */
 int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
 int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */

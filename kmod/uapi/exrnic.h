@@ -389,6 +389,15 @@ struct exrnic_get_status {
 	__u32 rsvd;		/* out: zero */
 };
 
+/*
+ * A management frame of the fabric (FABRIC.md): from the destination MAC address on, without FCS. SEND_MANAGEMENT sends one,
+ * RECEIVE_MANAGEMENT takes the one that waits longest. EAGAIN: the last one has not left, or none waits. EPERM: without
+ * CAP_NET_ADMIN. EBUSY: another file has sent or received one, and is open.
+ */
+struct exrnic_management {
+	__u8 frame[256];
+};
+
 #define EXRNIC_MMAP_USER_PAGE	0x0000	/* offsets for mmap() */
 #define EXRNIC_MMAP_STATE_PAGE	0x1000
 
@@ -518,6 +527,10 @@ struct exrnic_create_msg_channel {
 #define EXRNIC_IOCTL_ALLOC_MW	_IOWR(EXRNIC_IOCTL_MAGIC, 0x1a, struct exrnic_alloc_mw)
 #define EXRNIC_IOCTL_DEALLOC_MW	_IOW(EXRNIC_IOCTL_MAGIC, 0x1b, struct exrnic_object)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
+#define EXRNIC_IOCTL_SEND_MANAGEMENT \
+	_IOW(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_management)
+#define EXRNIC_IOCTL_RECEIVE_MANAGEMENT \
+	_IOR(EXRNIC_IOCTL_MAGIC, 0x22, struct exrnic_management)
 
 /*
  * Of a port's descriptor. RING: these bits at the peer. MASK: bits that are not told until they are

@@ -116,6 +116,18 @@ class ChardevTransport : public Transport {
     return 0;
   }
 
+  int SendManagement(const void* frame) override {
+    exrnic_management management;
+    memcpy(management.frame, frame, sizeof(management.frame));
+    return Call(EXRNIC_IOCTL_SEND_MANAGEMENT, &management);
+  }
+  int ReceiveManagement(void* frame) override {
+    exrnic_management management;
+    if (Call(EXRNIC_IOCTL_RECEIVE_MANAGEMENT, &management) != 0) return -1;
+    memcpy(frame, management.frame, sizeof(management.frame));
+    return 0;
+  }
+
   int CreateChannel(int* fd) override {
     exrnic_create_channel create = {};
     if (Call(EXRNIC_IOCTL_CREATE_CHANNEL, &create) != 0) return -1;

@@ -93,12 +93,17 @@ int vl_query_link(vl_rnic* rnic, int* up) {
   std::lock_guard<std::mutex> guard(rnic->control);
   bool is_up = false;
   if (rnic->transport->QueryLink(&is_up) != 0) return -1;
+  exrnic::DeviceInfo now = {};
+  if (rnic->transport->Query(&now) != 0) return -1;
+  rnic->info.node_id = now.node_id;
+  memcpy(rnic->info.mac, now.mac, sizeof(now.mac));
   *up = is_up ? 1 : 0;
   return 0;
 }
 
 int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   if (!BeginCall({{"rnic", rnic}, {"attr", attr}})) return -1;
+  std::lock_guard<std::mutex> guard(rnic->control);
   const exrnic::DeviceInfo& info = rnic->info;
   attr->node_id = info.node_id;
   attr->max_node = info.max_node;

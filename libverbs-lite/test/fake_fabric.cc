@@ -86,6 +86,8 @@ class FakeTransport : public Transport {
     *up = true;
     return Outcome();
   }
+  int SendManagement(const void* /*frame*/) override { return Fail(EOPNOTSUPP); }
+  int ReceiveManagement(void* /*frame*/) override { return Fail(EOPNOTSUPP); }
   int CreateChannel(int* fd) override {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;

@@ -166,6 +166,7 @@ TestbedOptions testbed_options(const Options& options, Tracer* tracer, const Own
   testbed.faults_at = options.faults_at;
   testbed.topology = options.topology;
   testbed.threads = options.threads;
+  testbed.fabric = options.fabric;
   pebs.describe(testbed);
   return testbed;
 }
@@ -176,7 +177,7 @@ CoreFactory core_factory(const Options& options) {
   return [make = options.make_core, &window = *options.waves](const CoreConfig& given,
                                                               CoreSink& sink) {
     CoreConfig config = given;
-    if (config.node_id == window.node) config.waves = &window;
+    if (config.guid == Fabric::guid_of_node(window.node)) config.waves = &window;
     return make(config, sink);
   };
 }

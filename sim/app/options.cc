@@ -31,6 +31,8 @@ constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
 constexpr char kFreeTime[] = "free";
 constexpr char kSynchronised[] = "sync:";
+constexpr char kStaticFabric[] = "static";
+constexpr char kManagedFabric[] = "managed";
 constexpr char kByFiles[] = "files";
 constexpr char kByMessages[] = "messages";
 constexpr char kAutomatic[] = "auto";
@@ -50,6 +52,7 @@ struct Arguments {
   std::string faults;
   std::vector<std::string> faults_at;
   std::string topology;
+  std::string fabric = kStaticFabric;
   std::optional<std::string> window_bar;  // "" is a wrong size, too
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
@@ -107,6 +110,12 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "NAME:N has N nodes; those beyond the ones given by --node have no\n"
                  "host. Default: what the profile says")
       ->type_name("NAME|NAME:N|FILE");
+  app.add_option("--fabric", arguments.fabric,
+                 "Who gives nodes their identifiers and switches their routes: static, this\n"
+                 "program before anything begins, or managed, a fabric's manager (exrnic-fm)\n"
+                 "on any node. Until it has been there nodes have no link")
+      ->type_name("static|managed")
+      ->capture_default_str();
   app.add_option_function<std::string>(
          "--window-bar", [&arguments](const std::string& size) { arguments.window_bar = size; },
          "Size of BAR 4 of each RNIC, which shows remote windows: 64M, 128M, ... 4G.\n"
@@ -353,7 +362,9 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
                     topology.name, topology.nodes, options.core, most,
                     options.core == kRefCore ? "leave some out" : "take --core ref"));
   }
-  usable_routes(topology, options.profile.ethernet_switch.flow_control);
+  // A manager has routes of its own.
+  const bool managed = options.fabric == Fabric::Control::kManaged;
+  usable_routes(topology, options.profile.ethernet_switch.flow_control && !managed);
   return topology;
 }
 
@@ -366,6 +377,7 @@ void require_no_host(const Arguments& arguments) {
       {"--assign", !arguments.assignments.empty()},
       {"--reach-memory", arguments.reach_memory != kByFiles},
       {"--time", arguments.time != kFreeTime},
+      {"--fabric", arguments.fabric != kStaticFabric},
       {"--window-bar", arguments.window_bar.has_value()},
       {"--control", !arguments.control.empty()},
       {"--gdb", !arguments.gdb.empty()},
@@ -390,6 +402,20 @@ bool reach_of(const Arguments& arguments) {
         kUsageError,
         fmt::format("--reach-memory {}: not in synchronised time; take {}", reach, kByFiles));
   return reach == kByMessages;
+}
+
+Fabric::Control fabric_of(const Arguments& arguments) {
+  const std::string& fabric = arguments.fabric;
+  if (fabric == kStaticFabric) return Fabric::Control::kStatic;
+  if (fabric != kManagedFabric)
+    throw ExitRequest(kUsageError, fmt::format("--fabric {}: write {} or {}", fabric, kStaticFabric,
+                                               kManagedFabric));
+  if (!arguments.peb_hosts.empty() || !arguments.peb_devices.empty())
+    throw ExitRequest(kUsageError,
+                      fmt::format("--fabric {}: PEBs have no agent yet; leave --peb-host and "
+                                  "--peb-device out, or take {}",
+                                  fabric, kStaticFabric));
+  return Fabric::Control::kManaged;
 }
 
 // The nodes that the profile joins if nothing else is said, for a workload.
@@ -563,6 +589,7 @@ Options understand(const Arguments& arguments) {
   for (const std::string& device : arguments.peb_devices)
     options.peb_devices.push_back(socket_of("--peb-device", device));
   options.reaches_by_messages = reach_of(arguments);
+  options.fabric = fabric_of(arguments);
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
   options.make_peb = arguments.core == kRefCore ? peb::make_ref_peb : peb::make_rtl_peb;

@@ -14,6 +14,7 @@
 #include "rtl-model/systemc/wave_window.h"
 #include "sim/ethernet/faults.h"
 #include "sim/profile/profile.h"
+#include "sim/topology/fabric.h"
 #include "sim/topology/topology.h"
 #include "sim/workload/workload.h"
 
@@ -43,6 +44,7 @@ struct Options {
   FaultConfig faults;
   std::map<std::string, FaultConfig> faults_at;  // by the end of a line
   std::optional<Topology> topology;              // has a node for each socket, or more
+  Fabric::Control fabric = Fabric::Control::kStatic;
   std::string clock_path;                        // of synchronised time; empty: free time
   std::string stats_path;                        // empty: no statistics
   std::string capture_directory;                 // empty: no captures

@@ -4,8 +4,9 @@
 -- bridges of PCI Express carries is shown as its TLP. Places and meanings of all fields are those of
 -- the generated table.
 
+local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or "./"
+
 local function load_wire()
-  local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or "./"
   for _, path in ipairs({"exrnic_wire.lua", "../../rtl-model/gen/exrnic_wire.lua"}) do
     local file = io.open(here .. path)
     if file then
@@ -267,3 +268,5 @@ end
 
 DissectorTable.get("ethertype"):add(wire.ETHERTYPE, efe)
 efe:register_heuristic("iwarp_ddp_rdmap", show_payload)
+
+assert(loadfile(here .. "management.lua"))(wire, field_of)

@@ -22,7 +22,7 @@ command -v tshark >/dev/null || die "no tshark is installed; on Debian: apt-get 
 
 readable=$(mktemp -d)
 trap 'rm -r "$readable"' EXIT
-install -m 644 "$here/efe.lua" "$here/../../rtl-model/gen/exrnic_wire.lua" "$readable"
+install -m 644 "$here/efe.lua" "$here/management.lua" "$here/../../rtl-model/gen/exrnic_wire.lua" "$readable"
 chmod 755 "$readable"
 HOME=$readable setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
   tshark -X "lua_script:$readable/efe.lua" -r - "$@" <"$capture"

@@ -120,7 +120,11 @@ VL_API int vl_close_rnic(struct vl_rnic* rnic);
 
 VL_API int vl_query_rnic(struct vl_rnic* rnic, struct vl_rnic_attr* attr);
 
-/* *up: 1 if the Ethernet link of the RNIC is up, else 0. Enters the kernel. */
+/*
+ * *up: 1 if the Ethernet link of the RNIC is up, else 0. Enters the kernel. From then on
+ * vl_query_rnic tells the node and MAC address that the RNIC has now: in a managed fabric it gets
+ * them, and its link, from the manager (before that the node is 65535).
+ */
 VL_API int vl_query_link(struct vl_rnic* rnic, int* up);
 
 /* ---- Protection domain (RFC 5042, 5.4.1) ----------------------------------------------------- */

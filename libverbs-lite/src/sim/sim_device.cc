@@ -45,20 +45,20 @@ uint32_t ReadLimit(SimLink* link, uint32_t reg, uint32_t most) {
                              std::to_string(limit) + ", outside 2 to " + std::to_string(most));
 }
 
-// In the order of the wire: MAC_HI has the first two bytes.
-void ReadMac(SimLink* link, uint8_t mac[6]) {
-  const uint64_t value =
-      uint64_t{link->Read(EXRNIC_REG_MAC_HI)} << 32 | link->Read(EXRNIC_REG_MAC_LO);
-  for (int i = 0; i < 6; ++i) mac[i] = static_cast<uint8_t>(value >> (8 * (5 - i)));
-}
-
 }  // namespace
+
+// In the order of the wire: MAC_HI has the first two bytes.
+void ReadAddress(SimLink* link, DeviceInfo* info) {
+  info->node_id = link->Read(EXRNIC_REG_NODE_ID);
+  const uint64_t mac =
+      uint64_t{link->Read(EXRNIC_REG_MAC_HI)} << 32 | link->Read(EXRNIC_REG_MAC_LO);
+  for (int i = 0; i < 6; ++i) info->mac[i] = static_cast<uint8_t>(mac >> (8 * (5 - i)));
+}
 
 DeviceInfo IdentifyDevice(SimLink* link) {
   CheckIdentity(link);
   AwaitReady(link);
   DeviceInfo info = {};
-  info.node_id = link->Read(EXRNIC_REG_NODE_ID);
   info.mtu = link->Read(EXRNIC_REG_MTU);
   info.max_qp = ReadLimit(link, EXRNIC_REG_MAX_QP, EXRNIC_MAX_QP);
   info.max_cq = ReadLimit(link, EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ);
@@ -70,7 +70,7 @@ DeviceInfo IdentifyDevice(SimLink* link) {
   info.max_sq_slots = 1u << EXRNIC_SQ_LOG_MAX;
   info.max_cq_entries = 1u << EXRNIC_CQ_LOG_MAX;
   info.clock_khz = link->Read(EXRNIC_REG_CLOCK_KHZ);
-  ReadMac(link, info.mac);
+  ReadAddress(link, &info);
   for (uint32_t i = 0; i < EXRNIC_PKEYS; ++i) {
     info.pkeys[i] = static_cast<uint16_t>(link->Read(EXRNIC_REG_PKEYS + i * 4));
   }

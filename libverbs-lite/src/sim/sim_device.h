@@ -11,6 +11,9 @@ namespace exrnic {
 // is. Throws SimError: ENODEV, EPROTONOSUPPORT, ETIMEDOUT.
 DeviceInfo IdentifyDevice(SimLink* link);
 
+// Its node and MAC address as they are now: a fabric's manager may give others.
+void ReadAddress(SimLink* link, DeviceInfo* info);
+
 // User pages, and so on: the device serves doorbells and frames from here on.
 void EnableDevice(SimLink* link);
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <new>
 #include <set>
@@ -93,13 +94,40 @@ class SimTransport : public Transport {
   UserPage user_page() override { return UserPage(&link_); }
 
   int Query(DeviceInfo* info) override {
-    *info = info_;
-    return 0;
+    return Guard([&] {
+      ReadAddress(&link_, &info_);
+      *info = info_;
+    });
   }
 
   int QueryLink(bool* up) override {
     return Guard(
         [&] { *up = (link_.Read(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_LINK_UP) != 0; });
+  }
+
+  int SendManagement(const void* frame) override {
+    return Guard([&] {
+      if (ManagementStatus() & EXRNIC_MANAGEMENT_STATUS_BITS_SENDING)
+        throw SimError(EAGAIN, "the management frame before has not left");
+      auto writes =
+          SimLink::WordsAt(EXRNIC_REG_MANAGEMENT_OUT, frame, EXRNIC_MANAGEMENT_FRAME_BYTES);
+      writes.push_back({EXRNIC_REG_MANAGEMENT_SEND, 1});
+      link_.Write(writes);
+    });
+  }
+  int ReceiveManagement(void* frame) override {
+    return Guard([&] {
+      if (!(ManagementStatus() & EXRNIC_MANAGEMENT_STATUS_BITS_WAITING))
+        throw SimError(EAGAIN, "no management frame waits");
+      uint32_t words[EXRNIC_MANAGEMENT_FRAME_BYTES / sizeof(uint32_t)];
+      uint32_t reg = EXRNIC_REG_MANAGEMENT_IN;
+      for (uint32_t& word : words) {
+        word = link_.Read(reg);
+        reg += sizeof(word);
+      }
+      link_.Write({{EXRNIC_REG_MANAGEMENT_TAKEN, 1}});
+      memcpy(frame, words, sizeof(words));
+    });
   }
 
   int CreateChannel(int* fd) override {
@@ -337,6 +365,8 @@ class SimTransport : public Transport {
   }
 
  private:
+  uint32_t ManagementStatus() { return link_.Read(EXRNIC_REG_MANAGEMENT_STATUS); }
+
   // Behind the device's answer it reaches no memory of the object. A device that answered badly, or
   // not at all, is cut off by now: the object goes in any case.
   template <typename Objects, typename Numbers>

@@ -237,6 +237,9 @@ class Transport {
 
   virtual int Query(DeviceInfo* info) = 0;
   virtual int QueryLink(bool* up) = 0;
+  // Of EXRNIC_MANAGEMENT_FRAME_BYTES. EAGAIN: the last one has not left, or none has come.
+  virtual int SendManagement(const void* frame) = 0;
+  virtual int ReceiveManagement(void* frame) = 0;
   // A completion channel: a file descriptor that is readable while it has events. The transport's,
   // until it is closed.
   virtual int CreateChannel(int* fd) = 0;
