@@ -211,7 +211,7 @@ module management
       .beat_o(out_beat),
       .last_o(out_last),
       .data_o(out_data),
-      .hold_i(agent_valid),
+      .hold_i(agent_valid && rx_eop_i),
       .served_o(served),
       .dropped_o(dropped)
   );

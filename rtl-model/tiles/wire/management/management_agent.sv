@@ -39,7 +39,7 @@ module management_agent
     output logic        last_o,
     output data_t       data_o,
 
-    input  logic hold_i,     // nothing is counted in this cycle
+    input  logic hold_i,     // a frame of the line ends: nothing else is counted in this cycle
     output logic served_o,   // pulses
     output logic dropped_o
 );

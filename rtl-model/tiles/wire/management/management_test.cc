@@ -882,6 +882,35 @@ TEMPLATE_TEST_CASE("An answer finds its place between the frames of a node that 
   CHECK(at <= 3);
 }
 
+TEMPLATE_TEST_CASE("Requests without a gap hold back neither each other's answers nor the node", "",
+                   EXRNIC_WIDTHS) {
+  Agent<TestType> agent(4);
+  for (int i = 0; i < 100; ++i) {
+    agent.node_sends.frames.push_back(efe_frame(4, 6, 200));
+    agent.line_sends.frames.push_back(Management{}.frame());
+  }
+  agent.send([] {
+    Management on;
+    on.dst = mac_of(12);
+    return on.frame();
+  }());
+  CHECK(agent.line_gets.frames.size() == 100u + 1u + static_cast<size_t>(agent.served()));
+  CHECK(agent.served() >= 20);
+  CHECK(agent.served() + agent.dropped() == 100);
+}
+
+TEMPLATE_TEST_CASE("An answer begins at once", "", EXRNIC_WIDTHS) {
+  Agent<TestType> agent(4);
+  agent.line_sends.frames.push_back(Management{}.frame());
+  agent.wait_for("the request", 100, [&] { return !agent.line_sends.waits(); });
+  int cycles = 0;
+  agent.wait_for("the answer", 100, [&] {
+    ++cycles;
+    return agent.dut().tx_valid_o;
+  });
+  CHECK(cycles == (Agent<TestType>::kBeat == 16 ? 14 : 9));
+}
+
 TEMPLATE_TEST_CASE("A frame of the node passes in the cycle in which it comes", "", EXRNIC_WIDTHS) {
   Agent<TestType> agent(4);
   constexpr size_t kSizeOfMany = 1600;
