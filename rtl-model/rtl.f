@@ -19,6 +19,7 @@ rtl-model/core/interfaces/firmware_path_if.sv
 rtl-model/core/interfaces/firmware_queues_if.sv
 rtl-model/core/interfaces/firmware_send_if.sv
 rtl-model/core/interfaces/host_event_if.sv
+rtl-model/core/interfaces/identity_if.sv
 rtl-model/core/interfaces/life_change_if.sv
 rtl-model/core/interfaces/port_arrival_if.sv
 rtl-model/core/interfaces/post_if.sv
@@ -36,6 +37,7 @@ rtl-model/core/interfaces/xlate_if.sv
 rtl-model/tiles/firmware/cpu/cpu_pkg.sv
 rtl-model/tiles/wire/efe_rx/efe_rx_pkg.sv
 rtl-model/tiles/wire/efe_tx/efe_tx_pkg.sv
+rtl-model/tiles/wire/management/management_pkg.sv
 rtl-model/tiles/work/requester/requester_pkg.sv
 rtl-model/tiles/work/responder/responder_pkg.sv
 rtl-model/tiles/work/requester/payload_gather_if.sv
@@ -101,6 +103,13 @@ rtl-model/tiles/firmware/firmware_port/requests_open.sv
 rtl-model/tiles/wire/groups/class_turns.sv
 rtl-model/tiles/wire/groups/groups.sv
 rtl-model/tiles/wire/loopback/loopback.sv
+rtl-model/tiles/wire/management/management.sv
+rtl-model/tiles/wire/management/management_agent.sv
+rtl-model/tiles/wire/management/management_device.sv
+rtl-model/tiles/wire/management/management_fields.sv
+rtl-model/tiles/wire/management/management_host.sv
+rtl-model/tiles/wire/management/management_receive.sv
+rtl-model/tiles/wire/management/management_waiting.sv
 rtl-model/tiles/host/events/event_set.sv
 rtl-model/tiles/host/events/events.sv
 rtl-model/tiles/host/mailbox/mailbox.sv

@@ -8,6 +8,7 @@ module exrnic_core
 (
     input  logic clk_i,
     input  logic rst_ni,
+    input  logic power_ni,  // low only while rst_ni is: number, manager and key of the node go, too
     output logic idle_o,  // nothing happens until an input comes,
     output logic waits_o,  // or until a read completes or a clock of efe_tx strikes;
     output logic watches_o,  // whatever they say: or until time_i passes a multiple of 2^PULL_ASK_SHIFT;
@@ -15,7 +16,8 @@ module exrnic_core
     output logic reads_o,    // and one of 2^cfg_read_timeout_i
 
     // Straps, PCIe configuration, device time in ns.
-    input node_t       cfg_node_i,
+    input logic [15:0] cfg_node_i,  // its number; NODE_NONE: a fabric's manager says it (FABRIC.md)
+    input logic [63:0] cfg_guid_i,
     input logic [31:0] cfg_clock_khz_i,
     input logic [15:0] cfg_max_payload_i,
     input logic [15:0] cfg_max_read_i,
@@ -112,6 +114,11 @@ module exrnic_core
   end
 
   // ---- What joins the tiles
+  identity_if identity ();
+  assign identity.power_n = power_ni;
+  assign identity.strap = cfg_node_i;
+  assign identity.guid = cfg_guid_i;
+  assign identity.carrier = link_up_i;
   settings_if settings ();
   assign settings.window_shift = cfg_window_shift_i;
   command_if command ();
@@ -144,6 +151,7 @@ module exrnic_core
 
   access_if to_processor ();
   access_if to_ports ();
+  access_if to_management ();
   access_if to_window ();
   window_access_if window_access ();
   firmware_page_if firmware_page ();
@@ -177,12 +185,11 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .run(run[TILE_HOST]),
-      .cfg_node_i,
+      .identity,
       .cfg_clock_khz_i,
       .cfg_max_payload_i,
       .cfg_max_read_i,
       .cfg_read_timeout_i,
-      .link_up_i,
       .time_i,
       .mmio_valid_i,
       .mmio_ready_o,
@@ -195,6 +202,7 @@ module exrnic_core
       .mmio_rsp_data_o,
       .to_processor,
       .to_ports,
+      .to_management,
       .to_window,
       .windows(window_access),
       .settings,
@@ -339,7 +347,7 @@ module exrnic_core
       .rst_ni,
       .run(run[TILE_REMOTE]),
       .settings,
-      .link_up_i,
+      .link_up_i(identity.link_up),
       .to_window,
       .to_ports,
       .access(window_access),
@@ -391,6 +399,7 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .run(run[TILE_WIRE]),
+      .identity,
       .settings,
       .command,
       .requester(requester_transmit),
@@ -408,6 +417,7 @@ module exrnic_core
       .restart_o(restart),
       .restart_node_o(restart_node),
       .host_event,
+      .to_management,
       .tx_valid_o,
       .tx_ready_i,
       .tx_sop_o,
@@ -424,7 +434,8 @@ module exrnic_core
       .event_tx_o(event_src[EVENT_OF_EFE_TX]),
       .event_rx_o(event_src[EVENT_OF_EFE_RX]),
       .event_loopback_o(event_src[EVENT_OF_LOOPBACK]),
-      .event_groups_o(event_src[EVENT_OF_GROUPS])
+      .event_groups_o(event_src[EVENT_OF_GROUPS]),
+      .event_management_o(event_src[EVENT_OF_MANAGEMENT])
   );
 
 endmodule

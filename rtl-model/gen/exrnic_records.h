@@ -67,6 +67,7 @@ constexpr unsigned kRxSlots = 128;  // Slots of the receive buffer; a byte addre
 constexpr unsigned kRxSlotSpace = 8192;  // Addresses of a slot of the receive buffer
 constexpr unsigned kDataBits = 8 * (kDataBytes);  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
 constexpr unsigned kNodeBits = clog2(kNNode);
+constexpr unsigned kNodeIdBits = 16;  // a node identifier in frames and registers; NODE_NONE where a node has none
 constexpr unsigned kQpnBits = clog2(kNQp);
 constexpr unsigned kGenerationBits = 16;  // of a queue pair: another one after each RESET, never 0
 constexpr unsigned kCqnBits = clog2(kNCq);
@@ -91,7 +92,7 @@ constexpr unsigned kRxAddressBits = 20;
 
 // ---- core: The core as a whole.
 constexpr unsigned kTiles = 7;  // Items of tile
-constexpr unsigned kEventSources = 16;  // Items of event_source
+constexpr unsigned kEventSources = 17;  // Items of event_source
 
 // Its tiles.
 enum Tile : uint8_t {
@@ -122,6 +123,7 @@ enum EventSource : uint8_t {
   kEventOfCredits = 13,
   kEventOfLoopback = 14,
   kEventOfEvents = 15,
+  kEventOfManagement = 16,
 };
 
 // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.

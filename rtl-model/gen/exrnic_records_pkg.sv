@@ -61,6 +61,7 @@ package exrnic_records_pkg;
   localparam int unsigned RX_SLOT_SPACE = 8192;  // Addresses of a slot of the receive buffer
   typedef logic [8*(DATA_BYTES)-1:0] data_t;  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
   typedef logic [$clog2(N_NODE)-1:0] node_t;
+  typedef logic [15:0] node_id_t;  // a node identifier in frames and registers; NODE_NONE where a node has none
   typedef logic [$clog2(N_QP)-1:0] qpn_t;
   typedef logic [15:0] generation_t;  // of a queue pair: another one after each RESET, never 0
   typedef logic [$clog2(N_CQ)-1:0] cqn_t;
@@ -85,7 +86,7 @@ package exrnic_records_pkg;
 
   // ---- core: The core as a whole.
   localparam int unsigned TILES = 7;  // Items of tile
-  localparam int unsigned EVENT_SOURCES = 16;  // Items of event_source
+  localparam int unsigned EVENT_SOURCES = 17;  // Items of event_source
 
   // Its tiles.
   typedef enum logic [2:0] {
@@ -99,23 +100,24 @@ package exrnic_records_pkg;
   } tile_e;
 
   // Who counts events.
-  typedef enum logic [3:0] {
-    EVENT_OF_USER_PAGE = 4'd0,
-    EVENT_OF_REQUESTER = 4'd1,
-    EVENT_OF_RESPONDER = 4'd2,
-    EVENT_OF_COMPLETER = 4'd3,
-    EVENT_OF_XLATE = 4'd4,
-    EVENT_OF_DMA_READ = 4'd5,
-    EVENT_OF_DMA_WRITE = 4'd6,
-    EVENT_OF_EFE_TX = 4'd7,
-    EVENT_OF_EFE_RX = 4'd8,
-    EVENT_OF_WINDOW = 4'd9,
-    EVENT_OF_PORTS = 4'd10,
-    EVENT_OF_FIRMWARE = 4'd11,
-    EVENT_OF_GROUPS = 4'd12,
-    EVENT_OF_CREDITS = 4'd13,
-    EVENT_OF_LOOPBACK = 4'd14,
-    EVENT_OF_EVENTS = 4'd15
+  typedef enum logic [4:0] {
+    EVENT_OF_USER_PAGE = 5'd0,
+    EVENT_OF_REQUESTER = 5'd1,
+    EVENT_OF_RESPONDER = 5'd2,
+    EVENT_OF_COMPLETER = 5'd3,
+    EVENT_OF_XLATE = 5'd4,
+    EVENT_OF_DMA_READ = 5'd5,
+    EVENT_OF_DMA_WRITE = 5'd6,
+    EVENT_OF_EFE_TX = 5'd7,
+    EVENT_OF_EFE_RX = 5'd8,
+    EVENT_OF_WINDOW = 5'd9,
+    EVENT_OF_PORTS = 5'd10,
+    EVENT_OF_FIRMWARE = 5'd11,
+    EVENT_OF_GROUPS = 5'd12,
+    EVENT_OF_CREDITS = 5'd13,
+    EVENT_OF_LOOPBACK = 5'd14,
+    EVENT_OF_EVENTS = 5'd15,
+    EVENT_OF_MANAGEMENT = 5'd16
   } event_source_e;
 
   // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.

@@ -103,7 +103,7 @@ module exrnic_peb
 
   // ---- EFE
   settings_if settings ();
-  assign settings.node = cfg_node_i;
+  assign settings.node = node_id_t'(cfg_node_i);
   assign settings.now = time_i;
   assign settings.rto_cycles = 32'(RTO_CYCLES_DEFAULT);
   assign settings.retry_limit = 8'(RETRY_LIMIT_DEFAULT);

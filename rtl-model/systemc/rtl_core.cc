@@ -42,13 +42,14 @@ class RtlCore final : public Core {
         half_period_ps_(kPsPerMs / config.clock_khz / 2),
         waves_(top_, config.waves),
         watched_(config.waves != nullptr) {
-    if (config.node_id >= records::kNNode) {
+    if (config.node_id >= records::kNNode && config.node_id != EXRNIC_NODE_NONE) {
       throw std::invalid_argument("node id " + std::to_string(config.node_id) +
                                   ": this build has those below " +
                                   std::to_string(records::kNNode));
     }
     context_.get()->fatalOnError(false);  // it ends in order, see check()
     top_.cfg_node_i = config.node_id;
+    top_.cfg_guid_i = config.guid;
     top_.cfg_clock_khz_i = config.clock_khz;
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_max_read_i = config.max_read;
@@ -56,6 +57,10 @@ class RtlCore final : public Core {
     top_.cfg_window_shift_i = config.window_shift;
     link_up_ = config.link_up;
     top_.trace_i = tracing_ = sink.tracing();
+    top_.power_ni = 1;
+    top_.rst_ni = 1;
+    clock();
+    top_.power_ni = 0;
     reset();
   }
   ~RtlCore() override { top_.final(); }
@@ -72,7 +77,7 @@ class RtlCore final : public Core {
     clock();
     top_.rst_ni = 0;
     for (int i = 0; i < 4; ++i) clock();
-    top_.rst_ni = 1;
+    top_.rst_ni = top_.power_ni = 1;
     idle_ = false;
     waits_ = 0;
   }

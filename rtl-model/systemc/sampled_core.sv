@@ -29,12 +29,14 @@ module sampled_core
 
     input  logic        clk_i,
     input  logic        rst_ni,
+    input  logic        power_ni,
     output logic        idle_o,
     output logic        waits_o,
     output logic        watches_o,
     output logic        ticks_o,
     output logic        reads_o,
-    input  node_t       cfg_node_i,
+    input  logic [15:0] cfg_node_i,
+    input  logic [63:0] cfg_guid_i,
     input  logic [31:0] cfg_clock_khz_i,
     input  logic [15:0] cfg_max_payload_i,
     input  logic [15:0] cfg_max_read_i,
@@ -85,7 +87,8 @@ module sampled_core
     input  logic        rx_error_i
 );
 
-  node_t       cfg_node_q;
+  logic [15:0] cfg_node_q;
+  logic [63:0] cfg_guid_q;
   logic [31:0] cfg_clock_khz_q;
   logic [15:0] cfg_max_payload_q;
   logic [15:0] cfg_max_read_q;
@@ -117,6 +120,7 @@ module sampled_core
 
   always_ff @(negedge clk_i) begin
     cfg_node_q        <= cfg_node_i;
+    cfg_guid_q        <= cfg_guid_i;
     cfg_clock_khz_q   <= cfg_clock_khz_i;
     cfg_max_payload_q <= cfg_max_payload_i;
     cfg_max_read_q    <= cfg_max_read_i;
@@ -240,12 +244,14 @@ module sampled_core
   exrnic_core u_core (
       .clk_i,
       .rst_ni,
+      .power_ni,
       .idle_o,
       .waits_o,
       .watches_o,
       .ticks_o,
       .reads_o,
       .cfg_node_i(cfg_node_q),
+      .cfg_guid_i(cfg_guid_q),
       .cfg_clock_khz_i(cfg_clock_khz_q),
       .cfg_max_payload_i(cfg_max_payload_q),
       .cfg_max_read_i(cfg_max_read_q),

@@ -83,7 +83,7 @@ class Events {
  public:
   explicit Events(Model& dut) : dut_(dut) {}
   void sample() {
-    for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counts_[i] += (dut_.event_o >> i) & 1;
+    for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counts_[i] += get_bit(dut_.event_o, i);
   }
   int operator[](unsigned counter) const { return counts_.at(counter); }
 

@@ -4,7 +4,7 @@
 interface settings_if
   import exrnic_core_pkg::*;
 ();
-  node_t       node;
+  node_id_t    node;  // NODE_NONE: it has no number
   logic [63:0] now;  // device time, ns
   chunk_t      mtu;
   logic [31:0] rto_cycles;

@@ -11,12 +11,11 @@ module host_tile
     input logic rst_ni,
     run_if.tile run,
 
-    input node_t       cfg_node_i,
+    identity_if.user   identity,
     input logic [31:0] cfg_clock_khz_i,
     input logic [15:0] cfg_max_payload_i,
     input logic [15:0] cfg_max_read_i,
     input logic [5:0]  cfg_read_timeout_i,
-    input logic        link_up_i,
     input logic [63:0] time_i,
 
     input  logic        mmio_valid_i,
@@ -31,6 +30,7 @@ module host_tile
 
     access_if.host        to_processor,
     access_if.host        to_ports,
+    access_if.host        to_management,
     access_if.host        to_window,
     window_access_if.host windows,
 
@@ -68,14 +68,16 @@ module host_tile
   assign run.quiescent = page_idle && events_quiescent;
 
   // ---- Whose access it is
-  logic is_page, is_processor, is_ports, is_window, is_register, page_ready, in_order;
+  logic is_page, is_processor, is_ports, is_management, is_window, is_register, page_ready, in_order;
   assign is_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
   assign is_window = mmio_bar_i == 3'(BAR_WINDOW);
   assign is_ports = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(PORT_BASE) &&
       mmio_address_i <= 32'(REG_PORTS_PENDING);
+  assign is_management = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(REG_MANAGEMENT_OUT) &&
+      mmio_address_i <= 32'(REG_MANAGEMENT_TAKEN);
   assign is_processor = mmio_bar_i == 3'(BAR_REGISTERS) &&
-      mmio_address_i >= 32'(REG_FW_MEMORY) && !is_ports;
-  assign is_register = !is_page && !is_window && !is_ports && !is_processor;
+      mmio_address_i >= 32'(REG_FW_MEMORY) && !is_ports && !is_management;
+  assign is_register = !is_page && !is_window && !is_ports && !is_management && !is_processor;
   // In order: what a store has caused is there when the next load looks; loads are answered one
   // after the other. A store does not wait for the answer to a window's load, and if it sends nothing
   // itself not for room to send either: see README.md, "What PCIe forbids".
@@ -94,6 +96,11 @@ module host_tile
   assign to_ports.address = mmio_address_i;
   assign to_ports.size = mmio_size_i;
   assign to_ports.data = mmio_data_i;
+  assign to_management.valid = mmio_valid_i && is_management && in_order;
+  assign to_management.write = mmio_write_i;
+  assign to_management.address = mmio_address_i;
+  assign to_management.size = mmio_size_i;
+  assign to_management.data = mmio_data_i;
   assign to_processor.valid = mmio_valid_i && is_processor && in_order;
   assign to_processor.write = mmio_write_i;
   assign to_processor.address = mmio_address_i;
@@ -103,15 +110,17 @@ module host_tile
     if (is_page) mmio_ready_o = page_ready;
     else if (is_window) mmio_ready_o = to_window.ready && (mmio_write_i || windows.at_once);
     else if (is_ports) mmio_ready_o = in_order && to_ports.ready;
+    else if (is_management) mmio_ready_o = in_order && to_management.ready;
     else mmio_ready_o = in_order && (to_processor.ready || !is_processor);
   end
 
   logic register_rsp_valid;
   logic [31:0] register_rsp_data, rsp_data;
   assign mmio_rsp_valid_o = register_rsp_valid || to_processor.rsp_valid || to_ports.rsp_valid ||
-      to_window.rsp_valid;
+      to_management.rsp_valid || to_window.rsp_valid;
   assign rsp_data = to_processor.rsp_valid ? to_processor.rsp_data[31:0] :
-      to_ports.rsp_valid ? to_ports.rsp_data[31:0] : register_rsp_data;
+      to_ports.rsp_valid ? to_ports.rsp_data[31:0] :
+      to_management.rsp_valid ? to_management.rsp_data[31:0] : register_rsp_data;
   assign mmio_rsp_data_o = to_window.rsp_valid ? to_window.rsp_data :
       {rsp_data == '1 ? 32'hffff_ffff : 32'd0, rsp_data};
 
@@ -126,7 +135,7 @@ module host_tile
   logic [31:0] bell_consumer;
   eq_config_t eq;
   logic [MAX_EQ-1:0] eqs;
-  assign settings.node = cfg_node_i;
+  assign settings.node = identity.node;
   assign settings.now = time_i;
   assign settings.max_payload = cfg_max_payload_i;
   assign settings.max_read = cfg_max_read_i;
@@ -138,10 +147,10 @@ module host_tile
   ) u_registers (
       .clk_i,
       .rst_ni,
-      .cfg_node_i,
+      .cfg_node_i(settings.node),
       .cfg_clock_khz_i,
       .cfg_window_shift_i(settings.window_shift),
-      .link_up_i,
+      .link_up_i(identity.link_up),
       .ready_i(run.ready),
       .time_i,
       .valid_i(mmio_valid_i && is_register && in_order),
@@ -187,7 +196,7 @@ module host_tile
       .quiescent_o(events_quiescent),
       .idle_o(events_idle),
       .happened(host_event),
-      .link_up_i,
+      .link_up_i(identity.link_up),
       .eq_we_i(eq_we),
       .eqn_i(eqn),
       .eq_i(eq),
@@ -212,7 +221,7 @@ module host_tile
   mailbox u_mailbox (
       .clk_i,
       .rst_ni,
-      .cfg_node_i,
+      .cfg_node_i(settings.node),
       .cfg_window_shift_i(settings.window_shift),
       .pkeys_i(settings.pkeys),
       .start_i(command_start),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// EFE: frames out and frames in, and copies of datagrams for groups.
+// EFE: frames out and frames in, and copies of datagrams for groups. Between it and the line is the agent of
+// fabric management.
 
 module wire_tile
   import exrnic_pkg::*;
@@ -8,6 +9,7 @@ module wire_tile
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
+    identity_if.agent identity,
     settings_if.user settings,
     command_if.wire_tile command,
 
@@ -29,6 +31,7 @@ module wire_tile
     output logic           restart_o,  // pulse: a peer has begun anew
     output node_t          restart_node_o,
     host_event_if.wire_tile host_event,
+    access_if.device       to_management,
 
     output logic        tx_valid_o,
     input  logic        tx_ready_i,
@@ -47,12 +50,13 @@ module wire_tile
     output event_t event_tx_o,
     output event_t event_rx_o,
     output event_t event_loopback_o,
-    output event_t event_groups_o
+    output event_t event_groups_o,
+    output event_t event_management_o
 );
 
-  logic tx_init_done, tx_idle, tx_waits, rx_init_done, rx_idle, rx_waits, groups_idle;
+  logic tx_init_done, tx_idle, tx_waits, rx_init_done, rx_idle, rx_waits, groups_idle, management_idle;
   assign run.init_done = tx_init_done && rx_init_done;
-  assign run.waits = tx_waits && rx_waits && groups_idle && !segment.valid && !rx_valid_i;
+  assign run.waits = tx_waits && rx_waits && groups_idle && management_idle && !segment.valid && !rx_valid_i;
   assign run.idle = run.waits && tx_idle && rx_idle;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
@@ -74,9 +78,10 @@ module wire_tile
   assign submit = window.valid ? window.desc : requester.desc;
 
   // ---- Frames: to the line and from it, or to this node itself
-  logic out_valid, out_ready, in_valid, in_sop, in_eop, in_error, in_looped, group_goes, group_look, group_known[2];
-  data_t in_data;
-  beat_bytes_t in_bytes;
+  logic out_valid, out_ready, out_sop, out_eop, line_out_valid, line_out_ready, line_in_valid, line_in_ready;
+  logic in_valid, in_sop, in_eop, in_error, in_looped, group_goes, group_look, group_known[2];
+  data_t out_data, in_data;
+  beat_bytes_t out_bytes, in_bytes;
   group_t group_gone, group_looked;
   loopback u_loopback (
       .clk_i,
@@ -84,14 +89,14 @@ module wire_tile
       .cfg_node_i(settings.node),
       .tx_valid_i(out_valid),
       .tx_ready_o(out_ready),
-      .tx_sop_i(tx_sop_o),
-      .tx_eop_i(tx_eop_o),
-      .tx_data_i(tx_data_o),
-      .tx_bytes_i(tx_bytes_o),
-      .line_tx_valid_o(tx_valid_o),
-      .line_tx_ready_i(tx_ready_i),
-      .line_rx_valid_i(rx_valid_i),
-      .line_rx_ready_o(rx_ready_o),
+      .tx_sop_i(out_sop),
+      .tx_eop_i(out_eop),
+      .tx_data_i(out_data),
+      .tx_bytes_i(out_bytes),
+      .line_tx_valid_o(line_out_valid),
+      .line_tx_ready_i(line_out_ready),
+      .line_rx_valid_i(line_in_valid),
+      .line_rx_ready_o(line_in_ready),
       .line_rx_sop_i(rx_sop_i),
       .line_rx_eop_i(rx_eop_i),
       .line_rx_data_i(rx_data_i),
@@ -108,6 +113,51 @@ module wire_tile
       .group_o(group_gone),
       .group_known_i(group_known[1]),
       .event_o(event_loopback_o)
+  );
+
+  // ---- Management, and whether the node is on the line at all
+  assign to_management.ready = 1'b1;
+  assign to_management.rsp_data[63:32] = '0;
+  management u_management (
+      .clk_i,
+      .rst_ni,
+      .power_ni(identity.power_n),
+      .idle_o(management_idle),
+      .cfg_node_i(identity.strap),
+      .cfg_guid_i(identity.guid),
+      .link_up_i(identity.carrier),
+      .node_o(identity.node),
+      .link_up_o(identity.link_up),
+      .host_valid_i(to_management.valid),
+      .host_write_i(to_management.write),
+      .host_word_i(to_management.size == 4'd4 && to_management.address[31:16] == '0 &&
+                   to_management.address[1:0] == '0),
+      .host_address_i(to_management.address[15:0]),
+      .host_data_i(to_management.data[31:0]),
+      .host_rsp_valid_o(to_management.rsp_valid),
+      .host_rsp_data_o(to_management.rsp_data[31:0]),
+      .node_tx_valid_i(line_out_valid),
+      .node_tx_ready_o(line_out_ready),
+      .node_tx_sop_i(out_sop),
+      .node_tx_eop_i(out_eop),
+      .node_tx_data_i(out_data),
+      .node_tx_bytes_i(out_bytes),
+      .tx_valid_o,
+      .tx_ready_i,
+      .tx_sop_o,
+      .tx_eop_o,
+      .tx_data_o,
+      .tx_bytes_o,
+      .rx_valid_i,
+      .rx_ready_o,
+      .rx_sop_i,
+      .rx_eop_i,
+      .rx_data_i,
+      .rx_bytes_i,
+      .rx_error_i,
+      .node_rx_valid_o(line_in_valid),
+      .node_rx_ready_i(line_in_ready),
+      .event_o(event_management_o)
   );
 
   // ---- What the two directions tell each other
@@ -172,10 +222,10 @@ module wire_tile
       .credit,
       .tx_valid_o(out_valid),
       .tx_ready_i(out_ready),
-      .tx_sop_o,
-      .tx_eop_o,
-      .tx_data_o,
-      .tx_bytes_o,
+      .tx_sop_o(out_sop),
+      .tx_eop_o(out_eop),
+      .tx_data_o(out_data),
+      .tx_bytes_o(out_bytes),
       .dead_node_o(host_event.dead_node),
       .event_o(event_tx_o)
   );
@@ -190,7 +240,7 @@ module wire_tile
       .init_done_o(rx_init_done),
       .idle_o(rx_idle),
       .waits_o(rx_waits),
-      .cfg_node_i(settings.node),
+      .cfg_node_i(node_t'(settings.node)),
       .enable_i(run.enable),
       .rx_valid_i(in_valid),
       .rx_sop_i(in_sop),

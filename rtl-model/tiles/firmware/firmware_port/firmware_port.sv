@@ -87,7 +87,7 @@ module firmware_port
     else begin
       unique case (address_i)
         12'(REG_DEV_PUNTS): data_o = 32'(punts);
-        12'(REG_DEV_NODE): data_o = {16'(settings.node), 16'(settings.mtu)};
+        12'(REG_DEV_NODE): data_o = {settings.node, 16'(settings.mtu)};
         12'(REG_DEV_BELL): data_o = bell_any ? 32'(bell_page) : '1;
         12'(REG_DEV_BLOCK): data_o = block_any ? 32'(block_page) : '1;
         12'(REG_DEV_BELL_NUMBER): data_o = bell_value.number;

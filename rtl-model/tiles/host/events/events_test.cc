@@ -51,7 +51,7 @@ class EventQueues : public Bench<Vevents> {
   void cycle() override {
     dut().write_ready_i = !stalls || random_() % 3 == 0;
     settle();
-    for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counters[i] += (dut().event_o >> i) & 1;
+    for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counters[i] += get_bit(dut().event_o, i);
     if (dut().write_valid_o && dut().write_ready_i)
       written(unpack<DmaWriteCmd>(dut().write_data_o));
     tick();

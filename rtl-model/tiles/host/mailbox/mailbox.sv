@@ -11,7 +11,7 @@ module mailbox
 (
     input logic  clk_i,
     input logic  rst_ni,
-    input node_t cfg_node_i,
+    input node_id_t cfg_node_i,
     input window_shift_t cfg_window_shift_i,
     input pkeys_t pkeys_i,
 
@@ -113,7 +113,7 @@ module mailbox
   qp_status_t changed_status;
   qp_change u_change (
       .valid_i(op_q == MBOX_OP_MODIFY_QP && state_q inside {StCheck, StApply}),
-      .cfg_node_i,
+      .cfg_node_i(node_t'(cfg_node_i)),
       .pkeys_i,
       .change_i(change),
       .qp_i(qp.row),

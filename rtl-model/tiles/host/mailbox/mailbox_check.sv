@@ -7,7 +7,7 @@ module mailbox_check
   import exrnic_core_pkg::*;
 (
     input logic         valid_i,  // a command is to be judged
-    input node_t        cfg_node_i,
+    input node_id_t     cfg_node_i,
     input window_shift_t cfg_window_shift_i,
     input logic [MAX_EQ-1:0] eqs_i,  // event queues that exist
     input logic         op_known_i,
@@ -145,7 +145,7 @@ module mailbox_check
       window_end = {1'b0, new_window.base} + 65'(new_window.length);
       window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
           new_window.length <= 32'd1 << cfg_window_shift_i && window_end <= {1'b1, 64'd0} &&
-          qp_i.cfg.dest_node != cfg_node_i;
+          node_id_t'(qp_i.cfg.dest_node) != cfg_node_i;
     end
   end
 

@@ -14,7 +14,7 @@ module registers
     input logic rst_ni,
 
     // Straps and state.
-    input node_t       cfg_node_i,
+    input node_id_t    cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
     input window_shift_t cfg_window_shift_i,
     input logic        link_up_i,
@@ -175,7 +175,7 @@ module registers
   end
 
   logic [47:0] mac;
-  assign mac = {MAC_PREFIX, 16'(cfg_node_i)};
+  assign mac = {MAC_PREFIX, cfg_node_i};
   logic [31:0] value;
   always_comb begin
     value = '1;

@@ -28,7 +28,7 @@ class Registers : public Bench<Vregisters> {
     d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
     d.time_i = 0x1122334455667788;
     d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.firmware_i = 0;
-    for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = 0;
+    for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = {};
     reset();
   }
 
@@ -411,12 +411,12 @@ TEST_CASE("A counter counts every source that pulses it in a cycle, and no other
   Registers registers;
   Vregisters& dut = registers.dut();
   for (unsigned source = 0; source < kSources; ++source)
-    dut.event_i[source] = 1u << EXRNIC_COUNTER_DOORBELLS;
-  dut.event_i[2] |= 1u << EXRNIC_COUNTER_MSIX;
+    set_bit(dut.event_i[source], EXRNIC_COUNTER_DOORBELLS, 1);
+  set_bit(dut.event_i[2], EXRNIC_COUNTER_MSIX, 1);
   registers.cycle();
-  for (unsigned source = 2; source < kSources; ++source) dut.event_i[source] = 0;
+  for (unsigned source = 2; source < kSources; ++source) dut.event_i[source] = {};
   registers.cycle();
-  dut.event_i[0] = dut.event_i[1] = 0;
+  dut.event_i[0] = dut.event_i[1] = {};
   CHECK(registers.counter(EXRNIC_COUNTER_DOORBELLS) == kSources + 2);
   CHECK(registers.counter(EXRNIC_COUNTER_MSIX) == 1);
   for (unsigned index = 0; index < EXRNIC_COUNTERS; ++index)

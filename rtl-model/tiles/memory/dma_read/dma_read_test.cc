@@ -55,8 +55,8 @@ class DmaReadReq : public Bench<Vdma_read> {
     dut().cpl_valid_i = 0;
     settle();
     dut().fence_i = 0;
-    errors += dut().event_o >> EXRNIC_COUNTER_DMA_READ_ERRORS & 1;
-    timeouts += dut().event_o >> EXRNIC_COUNTER_DMA_READ_TIMEOUTS & 1;
+    errors += get_bit(dut().event_o, EXRNIC_COUNTER_DMA_READ_ERRORS);
+    timeouts += get_bit(dut().event_o, EXRNIC_COUNTER_DMA_READ_TIMEOUTS);
     if (dut().beat_valid_o) beats.push_back(beat());
   }
 

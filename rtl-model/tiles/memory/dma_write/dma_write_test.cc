@@ -65,7 +65,7 @@ class DmaWriteCmd : public Bench<Vdma_write> {
     drive_rx_data(rx_address);
     settle();
     if (dut().frame_done_o) done_nodes.push_back(dut().frame_done_node_o);
-    interrupts += dut().event_o >> EXRNIC_COUNTER_MSIX & 1;
+    interrupts += get_bit(dut().event_o, EXRNIC_COUNTER_MSIX);
   }
 
   void drive_command(unsigned client, const Command& command) {

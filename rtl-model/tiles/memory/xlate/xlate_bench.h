@@ -75,8 +75,8 @@ class Xlate : public Bench<Vxlate> {
     host_.drive();
     settle();
     host_.sample();
-    if (dut().event_o >> EXRNIC_COUNTER_PBL_HITS & 1) ++hits;
-    if (dut().event_o >> EXRNIC_COUNTER_PBL_MISSES & 1) ++misses;
+    if (get_bit(dut().event_o, EXRNIC_COUNTER_PBL_HITS)) ++hits;
+    if (get_bit(dut().event_o, EXRNIC_COUNTER_PBL_MISSES)) ++misses;
     const unsigned taken = dut().req_valid_i & dut().req_ready_o;
     fence_asked |= dut().fence_o;
     tick();

@@ -41,7 +41,7 @@ class Credits : public Bench<Vcredits> {
     if (dut().update_valid_o && dut().update_ready_i)
       told.push_back(unpack<CreditUpdate>(dut().update_o));
     if (dut().raised_o) raised.push_back(dut().raised_qpn_o);
-    refused += dut().event_o >> EXRNIC_COUNTER_CREDIT_REFUSED & 1;
+    refused += get_bit(dut().event_o, EXRNIC_COUNTER_CREDIT_REFUSED);
     tick();
     clear_inputs();
     if (read) pack(dut().qp_i, qp);

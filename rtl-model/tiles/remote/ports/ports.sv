@@ -11,7 +11,7 @@ module ports
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,
-    input  node_t cfg_node_i,
+    input  node_id_t cfg_node_i,
     input  logic enable_i,   // without it nothing can be sent
     input  logic link_up_i,  // of the Ethernet link
 
@@ -89,7 +89,7 @@ module ports
       rings = write && is_for_peer;
       reaches = rings && linked_q[port] && !answer_q[port];
       enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
-          !enabled_q[port] && peer_q[port].node != cfg_node_i;
+          !enabled_q[port] && node_id_t'(peer_q[port].node) != cfg_node_i;
       disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
           enabled_q[port];
       sends = enable_i && (reaches || enables || disables);
@@ -209,7 +209,7 @@ module ports
         unique case (16'(place))
           REG_PORT_PEER:
           if (!enabled_q[port] && data_i[31:16] < 16'(N_NODE) &&
-              data_i[31:16] != 16'(cfg_node_i) && data_i[15:0] < 16'(PORTS))
+              data_i[31:16] != cfg_node_i && data_i[15:0] < 16'(PORTS))
             peer_q[port] <= '{node: node_t'(data_i[31:16]), port: port_t'(data_i)};
           REG_PORT_VECTOR: if (takes_port_vector(data_i)) vector_q[port] <= vector_t'(data_i);
           REG_PORT_EVENTS: events_q[port] <= events_q[port] & ~data_i[1:0];

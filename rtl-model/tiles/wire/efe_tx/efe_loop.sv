@@ -77,7 +77,7 @@ module efe_loop
   efe_peer_if peer ();
   settings_if settings ();
   stream_if #(.T(credit_update_t)) credit ();
-  assign settings.node = cfg_node_i;
+  assign settings.node = node_id_t'(cfg_node_i);
   assign settings.rto_cycles = cfg_rto_cycles_i;
   assign settings.retry_limit = cfg_retry_limit_i;
   assign settings.now = time_i;

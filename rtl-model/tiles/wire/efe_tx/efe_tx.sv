@@ -409,7 +409,6 @@ module efe_tx
   tx_framer u_framer (
     .clk_i,
     .rst_ni,
-    .cfg_node_i (settings.node),
     .frame,
     .read_o     (payload_read),
     .read_word_o(payload_word),

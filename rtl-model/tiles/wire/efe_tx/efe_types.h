@@ -137,7 +137,7 @@ inline Frame make_frame(uint8_t dst, uint8_t src, uint32_t flags, uint16_t sessi
 
 template <typename Model>
 void count_events(Counters& counters, const Model& dut) {
-  for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counters[i] += (dut.event_o >> i) & 1;
+  for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counters[i] += get_bit(dut.event_o, i);
 }
 
 }  // namespace exrnic::testing

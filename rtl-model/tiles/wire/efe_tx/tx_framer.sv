@@ -12,8 +12,6 @@ module tx_framer
   input  logic                     clk_i,
   input  logic                     rst_ni,
 
-  input  node_t                    cfg_node_i,
-
   stream_if.sink                   frame,
 
   output logic                     read_o,
@@ -49,16 +47,16 @@ module tx_framer
     return little;
   endfunction
 
-  function automatic logic [47:0] mac_of(node_t node);
-    return {32'(MAC_PREFIX), 16'(node)};
+  function automatic logic [47:0] mac_of(node_id_t node);
+    return {32'(MAC_PREFIX), node};
   endfunction
 
   logic [47:0] destination;
   always_comb begin
-    destination = mac_of(frame.data.desc.node);
+    destination = mac_of(node_id_t'(frame.data.desc.node));
     if (frame.data.efe.klass == EFE_CLASS_DATAGRAM) begin
       destination = is_group(frame.data.efe.dst_qpn) ?
-          {32'(GROUP_MAC_PREFIX), frame.data.efe.dst_qpn[15:0]} : mac_of(frame.data.desc.dest);
+          {32'(GROUP_MAC_PREFIX), frame.data.efe.dst_qpn[15:0]} : mac_of(node_id_t'(frame.data.desc.dest));
     end
   end
 
@@ -87,7 +85,7 @@ module tx_framer
     header = '0;
     last_byte = '0;
     if (load) begin
-      header = wire_order({destination, mac_of(cfg_node_i), 16'(ETHERTYPE),
+      header = wire_order({destination, mac_of(frame.data.efe.src_node), 16'(ETHERTYPE),
                            frame.data.efe, has_segment ? frame.data.desc.ddp : '0});
       last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame.data.efe.length;
     end

@@ -11,7 +11,7 @@ module tx_header
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  input  node_t       cfg_node_i,
+  input  node_id_t    cfg_node_i,
 
   input  send_t       send_i,       // only while no frame is held
   input  node_t       node_i,
@@ -46,7 +46,7 @@ module tx_header
       frame_q.efe.klass                <= EFE_CLASS_RELIABLE;
       frame_q.efe.flags[EFE_FLAGS_SEQ] <= send_i.data;
       frame_q.efe.flags[EFE_FLAGS_SYN] <= send_i.syn;
-      frame_q.efe.src_node             <= 16'(cfg_node_i);
+      frame_q.efe.src_node             <= cfg_node_i;
       frame_q.efe.session              <= send_i.session;
       frame_q.efe.seq                  <= send_i.seq;
       if (rx_state_i.valid) begin
@@ -63,7 +63,7 @@ module tx_header
         frame_q.efe.klass                <= EFE_CLASS_UNRELIABLE;
         frame_q.efe.flags[EFE_FLAGS_SEQ] <= 1'b1;
         frame_q.efe.flags[EFE_FLAGS_SYN] <= desc_i.first;
-        frame_q.efe.src_node             <= 16'(cfg_node_i);
+        frame_q.efe.src_node             <= cfg_node_i;
         frame_q.efe.seq                  <= desc_i.number;
         if (desc_i.datagram) begin
           frame_q.efe.klass                <= EFE_CLASS_DATAGRAM;

@@ -11,7 +11,7 @@ module loopback
     input logic clk_i,
     input logic rst_ni,
 
-    input node_t cfg_node_i,
+    input node_id_t cfg_node_i,  // NODE_NONE: nothing goes round
 
     // Frames of efe_tx. Those of the MAC have the same beats.
     input  logic        tx_valid_i,
@@ -60,15 +60,16 @@ module loopback
     logic round;
   } way_t;
   way_t way, way_q, begins;
-  logic own, known_q;
+  logic own, numbered, known_q;
   logic [47:0] to;
   always_comb begin
     for (int unsigned b = 0; b < 6; b++) to[8*(5-b)+:8] = tx_data_i[8*b+:8];
   end
   assign group_look_o = tx_valid_i && tx_sop_i && !known_q && to[47:16] == 32'(GROUP_MAC_PREFIX);
   assign group_o      = group_t'(to[15:0]);
-  assign own          = to == {32'(MAC_PREFIX), 16'(cfg_node_i)};
-  assign begins       = '{line: !own, round: own || (group_look_o && group_known_i)};
+  assign numbered     = cfg_node_i != node_id_t'(NODE_NONE);
+  assign own          = numbered && to == {32'(MAC_PREFIX), cfg_node_i};
+  assign begins       = '{line: !own, round: own || (numbered && group_look_o && group_known_i)};
   assign way          = known_q ? way_q : begins;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) known_q <= 1'b0;

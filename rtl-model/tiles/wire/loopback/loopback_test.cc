@@ -9,6 +9,7 @@
 #include "Vloopback.h"
 #include "exrnic_hw.h"
 #include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/frame_beats.h"
 #include "rtl-model/testing/neighbours.h"
 
 namespace exrnic::testing {
@@ -33,46 +34,8 @@ Bytes to_group(size_t size, uint8_t mark = 0x5a) {
   return frame_to(uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | kGroup, size, mark);
 }
 
-// Frames as beats, and the other way round.
-class Source {
- public:
-  std::deque<Bytes> frames;
-  bool waits() const { return !frames.empty(); }
-  bool first() const { return at_ == 0; }
-  bool last() const { return at_ + kBeat >= frames.front().size(); }
-  size_t bytes() const { return std::min(kBeat, frames.front().size() - at_); }
-  template <typename Data>
-  void put(Data& data) const {
-    for (size_t i = 0; i < bytes(); ++i)
-      data[i / 4] = i % 4 == 0 ? frames.front()[at_ + i]
-                               : data[i / 4] | uint32_t{frames.front()[at_ + i]} << (8 * (i % 4));
-  }
-  void taken() {
-    at_ = last() ? 0 : at_ + kBeat;
-    if (at_ == 0) frames.pop_front();
-  }
-
- private:
-  size_t at_ = 0;
-};
-
-class Drain {
- public:
-  std::vector<Bytes> frames;
-  bool broken = false;
-  template <typename Data>
-  void take(const Data& data, size_t bytes, bool first, bool last) {
-    broken |= first != at_start_ || (!last && bytes != kBeat);
-    for (size_t i = 0; i < bytes; ++i)
-      frame_.push_back(static_cast<uint8_t>(data[i / 4] >> (8 * (i % 4))));
-    at_start_ = last;
-    if (last) frames.push_back(std::exchange(frame_, {}));
-  }
-
- private:
-  Bytes frame_;
-  bool at_start_ = true;
-};
+using Source = FrameSource<kBeat>;
+using Drain = FrameDrain<kBeat>;
 
 class Loopback : public Bench<Vloopback> {
  public:

@@ -213,7 +213,7 @@ module requester
       .status_ready_i(status_ready),
       .alloc_valid_i(transmit.alloc_valid),
       .alloc_slot_i(transmit.alloc_slot),
-      .node_i(settings.node),
+      .node_i(node_t'(settings.node)),
       .quota_slots_o(transmit.slots),
       .quota_start_i(transmit.start),
       .quota_room_i(transmit.room),
@@ -236,7 +236,7 @@ module requester
   logic flushes_alone;
   assign flushes_alone = qp.row.sq.withdrawn &&
       (step == STEP_TURN ? pick.turn : segment.turn) == TURN_FLUSH;
-  assign transmit.node = flushes_alone ? settings.node : qp.row.cfg.dest_node;
+  assign transmit.node = flushes_alone ? node_t'(settings.node) : qp.row.cfg.dest_node;
   assign transmit.valid = step == STEP_SUBMIT;
   assign flush_valid_o = step == STEP_HAND_OVER;
   assign wake.valid = step == STEP_WAKE;
