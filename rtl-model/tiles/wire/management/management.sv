@@ -185,7 +185,7 @@ module management
 
   // ---- What serves requests, and what they are about
   logic judge, served, has_key, known, dropped, agent_idle, device_idle;
-  management_t request;
+  management_header_t request;
   management_device_t wanted, device;
   management_status_e status;
   management_agent u_agent (

@@ -24,7 +24,7 @@ module management_agent
 
     // What the node is, and the judgement of a request.
     output logic               judge_o,
-    output management_t        request_o,
+    output management_header_t        request_o,
     output management_device_t wanted_o,
     input  logic               served_i,
     input  management_status_e status_i,
@@ -74,7 +74,7 @@ module management_agent
 
   // ---- What to do
   header_t asked;
-  management_t head;
+  management_header_t head;
   logic directed, routed, has_place, own, ends, goes_on, answers, drops, judges;
   assign asked = fields.header;
   assign head = asked.management;

@@ -18,7 +18,7 @@ module management_device
     // A request that is judged.
     input  logic               judge_i,  // pulse
     /* verilator lint_off UNUSEDSIGNAL */  // some fields count
-    input  management_t        request_i,
+    input  management_header_t        request_i,
     input  management_device_t wanted_i,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic               served_o,  // it has the key

@@ -11,7 +11,7 @@ package management_pkg;
   localparam int unsigned HEADER_BYTES = MANAGEMENT_PATH_AT;
   typedef struct packed {
     eth_t eth;
-    management_t management;
+    management_header_t management;
   } header_t;
 
   // Of a frame: its port is that of the path by which it goes on. See management_fields.

@@ -51,7 +51,7 @@ module management_receive
 
   logic directed, routed, whole, answers, goes_back;
   /* verilator lint_off UNUSEDSIGNAL */  // likewise
-  management_t head;
+  management_header_t head;
   /* verilator lint_on UNUSEDSIGNAL */
   assign head = fields.header.management;
   assign directed = fields.header.eth.dst == mac_of(node_id_t'(NODE_NONE));

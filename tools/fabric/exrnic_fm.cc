@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-fm: manages the fabric that an RNIC is in (README.md).
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "sim/posix/stop_signal.h"
+#include "tools/fabric/arguments.h"
+#include "tools/fabric/manager.h"
+#include "tools/fabric/text.h"
+#include "tools/fabric/verbs_port.h"
+
+namespace exrnic::fabric {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsageError = 2;
+constexpr uint64_t kNsPerMs = 1'000'000;
+// Nobody tells of a frame that has come: it is looked for so often.
+constexpr int kLookMs = 1;
+
+struct Arguments {
+  std::string device;
+  std::string key_file;
+  std::string map_file;
+  std::string dot_file;
+  std::vector<std::string> assignments;
+  bool standby = false;
+  bool once = false;
+  bool show = false;
+  double sweep_s = 1;
+  double takeover_s = 5;
+  double timeout_ms = 100;
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.add_option("--device", arguments.device,
+                 "The RNIC by which it talks: exrnic0, or sim:PATH, a node of exrnic-sim.\n"
+                 "Default: VL_DEVICE, or exrnic0")
+      ->type_name("NAME");
+  app.add_option("--key-file", arguments.key_file,
+                 "A file with the fabric's key, up to 16 hexadecimal digits. Devices with\n"
+                 "another key are left alone. Default: no key, and whoever comes may manage")
+      ->type_name("FILE");
+  app.add_flag("--standby", arguments.standby,
+               "Wait until the manager that there is stands still, and take over then");
+  app.add_flag("--once", arguments.once, "End when all is written, instead of watching");
+  app.add_flag("--show", arguments.show,
+               "Change nothing: look at the fabric, print the map, and end");
+  app.add_option("--map", arguments.map_file, "Keep the map as text in this file")
+      ->type_name("FILE");
+  app.add_option("--dot", arguments.dot_file,
+                 "Keep the map as a graph in this file, for Graphviz: dot -Tsvg FILE")
+      ->type_name("FILE");
+  app.add_option("--assign", arguments.assignments,
+                 "Give the device of the PEB with GUID DEVICE to port PORT (0) of the PEB\n"
+                 "with GUID HOST, both in hexadecimal digits. Can be repeated")
+      ->type_name("HOST[.PORT]=DEVICE")
+      ->allow_extra_args(false);
+  app.add_option("--sweep", arguments.sweep_s, "Seconds between looks at all devices")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->capture_default_str();
+  app.add_option("--takeover", arguments.takeover_s,
+                 "Seconds that another manager may stand still before this one takes over")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  app.add_option("--timeout", arguments.timeout_ms,
+                 "Milliseconds that a device has for an answer at the first try")
+      ->check(CLI::Range(1.0, 60'000.0))
+      ->capture_default_str();
+}
+
+uint64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+ManagerOptions options_of(const Arguments& arguments) {
+  ManagerOptions options;
+  if (!arguments.key_file.empty()) options.key = read_key(arguments.key_file);
+  options.standby = arguments.standby;
+  options.timeout_ns = static_cast<uint64_t>(arguments.timeout_ms * kNsPerMs);
+  options.sweep_ns = static_cast<uint64_t>(arguments.sweep_s * 1000 * kNsPerMs);
+  options.takeover_ns = static_cast<uint64_t>(arguments.takeover_s * 1000 * kNsPerMs);
+  for (const std::string& text : arguments.assignments)
+    options.assignments.push_back(parse_assignment(text));
+  return options;
+}
+
+void say(const std::string& text) {
+  std::fputs((text + '\n').c_str(), stdout);
+  if (std::fflush(stdout) != 0)
+    throw std::runtime_error("what was found could not be written; is the disk full?");
+}
+
+class Program {
+ public:
+  explicit Program(const Arguments& arguments)
+      : arguments_(arguments),
+        options_(options_of(arguments)),
+        port_(arguments.device),
+        manager_(port_, options_) {}
+
+  int run() {
+    if (arguments_.show) return show();
+    while (!stop_asked(0)) {
+      const uint64_t due = manager_.poll(now_ns());
+      tell();
+      if (arguments_.once && manager_.state() == ManagerState::kActive)
+        return manager_.problems().empty() ? 0 : kFailed;
+      const uint64_t now = now_ns();
+      // Answers come within microseconds: while some are awaited it does not sleep for long.
+      stop_asked(due > now + kNsPerMs || waits_long() ? kLookMs : 0);
+    }
+    return 0;
+  }
+
+ private:
+  bool waits_long() const {
+    return manager_.state() == ManagerState::kWaiting || manager_.state() == ManagerState::kActive;
+  }
+
+  bool stop_asked(int wait_ms) {
+    pollfd stop = {stop_.fd(), POLLIN, 0};
+    return ::poll(&stop, 1, wait_ms) == 1;
+  }
+
+  // What a look at everything finds.
+  int show() {
+    Requests requests(port_, {options_.key, options_.timeout_ns, options_.tries, options_.seed},
+                      [](const Trap& /*trap*/) {});
+    Discovery discovery(requests, options_.limits);
+    discovery.begin_all();
+    for (;;) {
+      requests.poll(now_ns());
+      if (discovery.advance()) break;
+      if (stop_asked(0)) return kFailed;
+    }
+    if (discovery.failed())
+      throw PortError("the own RNIC does not answer; has it another key? Give --key-file");
+    const std::vector<std::string> problems = problems_of(discovery.map());
+    say(text_of(discovery.map(), problems));
+    if (!arguments_.dot_file.empty()) write_file(arguments_.dot_file, dot_of(discovery.map()));
+    return problems.empty() ? 0 : kFailed;
+  }
+
+  // What is new: the state, and once all is written how that went.
+  void tell() {
+    const ManagerTimes& times = manager_.times();
+    if (manager_.state() == ManagerState::kActive && times.routed_ns != told_) {
+      told_ = times.routed_ns;
+      tell_map(times);
+    }
+    if (manager_.state() == ManagerState::kWaiting && said_ != manager_.reason()) {
+      said_ = manager_.reason();
+      say(fmt::format("exrnic-fm: waiting: {}", said_));
+    }
+    if (manager_.state() != ManagerState::kWaiting) said_.clear();
+  }
+
+  void tell_map(const ManagerTimes& times) {
+    const Map& map = manager_.map();
+    size_t switches = 0;
+    for (const auto& item : map.devices) switches += item.second.is_switch() ? 1 : 0;
+    const std::vector<std::string> problems = manager_.problems();
+    const auto ms = [&](uint64_t until) {
+      return static_cast<double>(until - times.started_ns) / kNsPerMs;
+    };
+    say(
+        fmt::format("exrnic-fm: active: {} nodes and {} switches; looked at in {:.1f} ms, routed "
+                    "after {:.1f} ms; {} blocks of routes written so far",
+                    map.devices.size() - switches, switches, ms(times.discovered_ns),
+                    ms(times.routed_ns), manager_.counts().writes.route_blocks));
+    for (const std::string& problem : problems)
+      std::fprintf(stderr, "exrnic-fm: %s\n", problem.c_str());
+    if (!arguments_.map_file.empty()) write_file(arguments_.map_file, text_of(map, problems));
+    if (!arguments_.dot_file.empty()) write_file(arguments_.dot_file, dot_of(map));
+  }
+
+  const Arguments arguments_;
+  const ManagerOptions options_;
+  VerbsPort port_;
+  Manager manager_;
+  StopSignal stop_;
+  uint64_t told_ = kNever;
+  std::string said_;
+};
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Manages a fabric of exrnic: discovers its nodes and switches, gives nodes their numbers, "
+      "sets\n"
+      "routes, and repairs them when lines or devices come and go. Ends with SIGINT or SIGTERM; "
+      "the\n"
+      "fabric goes on without it.",
+      "exrnic-fm");
+  Arguments arguments;
+  describe(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "exrnic-fm: %s; see exrnic-fm --help\n", error.what());
+    return kUsageError;
+  }
+  try {
+    return Program(arguments).run();
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "exrnic-fm: %s\n", error.what());
+    return kUsageError;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "exrnic-fm: %s\n", error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::fabric
+
+int main(int argc, char** argv) { return exrnic::fabric::run(argc, argv); }
