@@ -138,13 +138,13 @@ void Manager::discover(uint64_t now_ns) {
   if (!discovery_.failed()) {
     take_map(now_ns);
   } else if (!partly_) {
-    enter(ManagerState::kDiscovering,
-          "the own node does not answer: it has another key, or no agent; give the right key");
+    own_silent_ = true;
   }
 }
 
 void Manager::take_map(uint64_t now_ns) {
   map_ = discovery_.map();
+  own_silent_ = false;
   times_.discovered_ns = now_ns;
   sweep_.forget_misrouted();
   const DeviceData& own = map_.devices.at(map_.own).data;
@@ -212,6 +212,10 @@ ManagerCounts Manager::counts() const {
 
 std::vector<std::string> Manager::problems() const {
   std::vector<std::string> all = problems_of(map_);
+  if (own_silent_ || (state_ == ManagerState::kWaiting && !standby_.answers())) {
+    all.push_back(
+        "the own node does not answer: it has another key, or no agent; give the manager its key");
+  }
   all.insert(all.end(), numbers_.problems.begin(), numbers_.problems.end());
   all.insert(all.end(), writer_.problems().begin(), writer_.problems().end());
   return all;

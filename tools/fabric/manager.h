@@ -136,6 +136,7 @@ class Manager {
   bool sweeping_ = false;
   bool own_asked_ = false;
   uint64_t next_sweep_ns_ = 0;
+  bool own_silent_ = false;
   bool holds_own_ = false;  // this manager's number has been that of the own node's manager
   std::optional<uint8_t> own_beat_;
   std::optional<uint16_t> other_;  // who counts there instead

@@ -18,7 +18,11 @@ struct Given {
 class Spreader {
  public:
   Spreader(const Net& net, const Ranks* ranks)
-      : net_(net), ways_(net, ranks), given_(net.switches.size()), lines_(net.switches.size()) {
+      : net_(net),
+        ways_(net, ranks),
+        given_(net.switches.size()),
+        lines_(net.switches.size()),
+        frames_(net.switches.size()) {
     for (uint32_t i = 0; i < net_.switches.size(); ++i) {
       given_[i].resize(net_.switches[i].lines.size());
       first_place_.push_back(numbers_.size());
@@ -32,7 +36,8 @@ class Spreader {
     for (uint32_t to = 0; to < net_.switches.size(); ++to) {
       if (net_.has_nodes(to)) follow_frames(to);
     }
-    for (uint32_t to = 0; to < net_.switches.size(); ++to) fill(to);
+    for (uint32_t to = 0; to < net_.switches.size(); ++to) fill_nodes(to);
+    for (uint32_t to = 0; to < net_.switches.size(); ++to) fill_switch(to);
   }
 
   void add_to(SwitchPlan& plan, uint32_t at) const {
@@ -55,33 +60,38 @@ class Spreader {
   void follow_frames(uint32_t to) {
     begin(to);
     const std::vector<Net::Node>& nodes = net_.switches[to].nodes;
-    std::vector<uint64_t> frames(net_.switches.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].number == kNoNumber) continue;
       const size_t place = first_place_[to] + i;
       tables_[to][place] = nodes[i].port;
-      for (uint32_t at = 0; at < frames.size(); ++at) frames[at] = net_.switches[at].nodes.size();
+      for (uint32_t at = 0; at < frames_.size(); ++at) frames_[at] = net_.switches[at].nodes.size();
       for (const uint32_t at : ways_.farthest_first()) {
-        if (frames[at] == 0 && lines_[at].size() > 1) {
+        if (frames_[at] == 0 && lines_[at].size() > 1) {
           tables_[at][place] = kUndecided;
         } else {
-          frames[give(at, place, frames[at])] += frames[at];
+          frames_[give(at, place, frames_[at])] += frames_[at];
         }
       }
     }
   }
 
-  // What is left, and the ways to switches.
-  void fill(uint32_t to) {
+  void fill_nodes(uint32_t to) {
     begin(to);
     const size_t first = first_place_[to];
-    const size_t own = first + net_.switches[to].nodes.size();
+    const size_t end = first + net_.switches[to].nodes.size();
     for (const uint32_t at : ways_.farthest_first()) {
-      for (size_t place = first; place < own; ++place) {
+      for (size_t place = first; place < end; ++place) {
         if (tables_[at][place] == kUndecided) give(at, place, 0);
       }
-      if (numbers_[own] != kNoNumber) give(at, own, 0);
     }
+  }
+
+  // The way to the switch itself.
+  void fill_switch(uint32_t to) {
+    if (net_.switches[to].number == kNoNumber) return;
+    begin(to);
+    const size_t place = first_place_[to] + net_.switches[to].nodes.size();
+    for (const uint32_t at : ways_.farthest_first()) give(at, place, 0);
   }
 
   // The port that has least gets one more destination. Returns the switch there.
@@ -103,6 +113,7 @@ class Spreader {
   Ways ways_;
   std::vector<std::vector<Given>> given_;             // by switch and line
   std::vector<std::vector<const Net::Line*>> lines_;  // that lead on, of each switch
+  std::vector<uint64_t> frames_;                      // for a destination that come to each switch
   std::vector<uint16_t> numbers_;    // of the nodes of each switch, then its own, and so on
   std::vector<size_t> first_place_;  // of each switch in these
   std::vector<std::vector<uint16_t>> tables_;  // by switch and place: a port

@@ -28,11 +28,11 @@ void Sweep::begin(uint16_t manager, unsigned tries) {
   ask_silent_ports();
 }
 
+// The beat alone: who has forgotten his manager has forgotten the rest, too, and is to show it.
 void Sweep::ask_device(uint64_t guid, bool routed) {
   const Device& device = map_.devices.at(guid);
   DeviceChange change;
   change.beat = static_cast<uint8_t>(device.data.beat + 1);
-  if (manager_ != kNoNumber) change.manager = manager_;
   ++asked_;
   requests_.ask(
       set_device(routed ? to_number(device.data.number) : along(device.path), change),
@@ -62,7 +62,8 @@ void Sweep::take_device(uint64_t guid, bool routed, const Answer& answer) {
   }
   const bool switch_changed =
       data->kind == EXRNIC_MANAGEMENT_KIND_SWITCH && data->changes != is.changes;
-  const bool reset = data->number != is.number || (is.keyed && !data->keyed);
+  const bool reset =
+      data->number != is.number || data->manager != is.manager || (is.keyed && !data->keyed);
   if (switch_changed || reset) {
     changed_.insert(guid);  // what is known of it stays, for who looks
     return;
