@@ -8,7 +8,7 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr unsigned kMostPasses = 6;  // then whoever is under suspicion is left out
-constexpr unsigned kPatience = 32;   // silent ports of a device; the others are asked once each
+constexpr unsigned kPatience = 256;  // silent ports of a device that are asked more than once
 
 bool leads_to_duplicate(const Map& map, const PortId& port) {
   return std::any_of(map.duplicates.begin(), map.duplicates.end(),
@@ -35,7 +35,7 @@ void Discovery::begin_pass() {
   suspects_before_ = std::move(suspects_);
   suspects_.clear();
   asked_ = ports_of_all_ = 0;
-  silent_.clear();
+  doubts_.clear();
   ask_own();
 }
 
@@ -44,7 +44,7 @@ void Discovery::begin_at(Map map, const std::set<uint64_t>& guids) {
   map_ = std::move(map);
   suspects_.clear();
   asked_ = ports_of_all_ = 0;
-  silent_.clear();
+  doubts_.clear();
   for (const auto& [guid, device] : map_.devices) ports_of_all_ += device.ports.size();
   look_.assign(guids.begin(), guids.end());
   // The nearest first: what they have lost need not be asked.
@@ -145,15 +145,27 @@ void Discovery::probe(const PortId& from) {
   Path path = map_.devices.at(from.guid).path;
   if (path.out.size() >= kMostLines) return;
   path.out.push_back(from.port);
-  const auto take = [this, from](const Answer* answer) {
-    Device* const device = map_.find(from.guid);
-    if (device == nullptr) return;
-    device->ports[from.port].silent = answer == nullptr;
-    if (answer != nullptr) arrive(from, *answer);
-    if (answer == nullptr) ++silent_[from.guid];
+  ask_once(from, path);
+}
+
+// Once first: with many silent ports patience would last for ever. Only so many of a device are
+// asked again.
+void Discovery::ask_once(const PortId& from, const Path& path) {
+  const auto take = [this, from, path](const Answer* answer) {
+    if (answer != nullptr || ++doubts_[from.guid] > kPatience) return take_probe(from, answer);
+    ask(path, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, [this, from](const Answer* again) {
+      if (again != nullptr) --doubts_[from.guid];
+      take_probe(from, again);
+    });
   };
-  const bool patient = silent_[from.guid] < kPatience;
-  ask(std::move(path), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, take, patient ? 0 : 1);
+  ask(path, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, take, 1);
+}
+
+void Discovery::take_probe(const PortId& from, const Answer* answer) {
+  Device* const device = map_.find(from.guid);
+  if (device == nullptr) return;
+  device->ports[from.port].silent = answer == nullptr;
+  if (answer != nullptr) arrive(from, *answer);
 }
 
 // A device has answered that is at the other end of the line of `from`.

@@ -48,6 +48,8 @@ class Discovery {
   void look_at_next();
   void ask_own();
   void probe(const PortId& from);
+  void ask_once(const PortId& from, const Path& path);
+  void take_probe(const PortId& from, const Answer* answer);
   void arrive(const PortId& from, const Answer& answer);
   bool add(const DeviceData& data, const Path& path);
   void ask_ports(uint64_t guid);
@@ -66,7 +68,7 @@ class Discovery {
   size_t asked_ = 0;
   size_t ports_of_all_ = 0;
   unsigned passes_ = 0;
-  std::map<uint64_t, unsigned> silent_;  // ports of a device that nobody answers at
+  std::map<uint64_t, unsigned> doubts_;  // ports of a device that did not answer at first
   std::deque<uint64_t> look_;
   std::map<uint64_t, std::set<PortId>> suspects_;
   std::map<uint64_t, std::set<PortId>> suspects_before_;

@@ -11,7 +11,7 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr size_t kMostRemembered = 1 << 16;  // numbers of devices that have gone
-constexpr size_t kMostDirty = 64;            // then everything is looked at
+constexpr size_t kMostLooks = 64;            // that are added to a discovery
 constexpr unsigned kMostFailures = 6;        // each doubles the pause
 constexpr unsigned kLooksOfPatience = 8;  // at the own node, while its manager's beat stands still
 
@@ -89,8 +89,7 @@ uint64_t Manager::due_ns() const {
     case ManagerState::kWriting:
       return kNever;
     case ManagerState::kActive:
-      if (sweeping_) return kNever;
-      return wants_discovery() ? std::min(earliest_ns_, next_sweep_ns_) : next_sweep_ns_;
+      return sweeping_ ? kNever : std::min(next_discovery_ns(), next_sweep_ns_);
   }
   return kNever;
 }
@@ -99,6 +98,8 @@ void Manager::wait(uint64_t now_ns) {
   if (!standby_.advance(now_ns)) return;
   ++counts_.takeovers;
   all_dirty_ = true;
+  failures_ = 0;
+  earliest_all_ns_ = now_ns;
   begin_discovery(now_ns);
 }
 
@@ -106,7 +107,7 @@ void Manager::begin_discovery(uint64_t now_ns) {
   requests_.clear();
   sweep_.stop();
   sweeping_ = own_asked_ = false;
-  partly_ = !all_dirty_ && map_.own != 0 && dirty_.size() <= kMostDirty;
+  partly_ = !(all_dirty_ && now_ns >= earliest_all_ns_) && map_.own != 0 && !dirty_.empty();
   times_.started_ns = now_ns;
   if (partly_) {
     ++counts_.looks;
@@ -118,17 +119,23 @@ void Manager::begin_discovery(uint64_t now_ns) {
     enter(ManagerState::kDiscovering, "everything is looked at");
   }
   added_looks_ = 0;
-  all_dirty_ = trapped_ = false;
+  all_dirty_ = all_dirty_ && partly_;
+  trapped_ = false;
   dirty_.clear();
 }
 
 void Manager::discover(uint64_t now_ns) {
-  if (discovery_.failed() && (partly_ || now_ns >= earliest_ns_)) {
+  if (discovery_.failed() && partly_) {
+    requests_.clear();
+    count_failure(now_ns);
+    return enter(ManagerState::kActive, "what is there is not what was known");
+  }
+  if (discovery_.failed() && now_ns >= earliest_ns_) {
     all_dirty_ = true;
     begin_discovery(now_ns);
   }
   // What belongs together comes at the same time: a switch that dies is told by all around it.
-  while (partly_ && !dirty_.empty() && added_looks_ < kMostDirty) {
+  while (partly_ && !dirty_.empty() && added_looks_ < kMostLooks) {
     discovery_.look_also_at(*dirty_.begin());
     dirty_.erase(dirty_.begin());
     ++added_looks_;
@@ -137,8 +144,8 @@ void Manager::discover(uint64_t now_ns) {
   earliest_ns_ = now_ns + options_.pause_ns;
   if (!discovery_.failed()) {
     take_map(now_ns);
-  } else if (!partly_) {
-    own_silent_ = true;
+  } else {
+    own_silent_ = own_silent_ || !partly_;
   }
 }
 
@@ -174,13 +181,10 @@ void Manager::write(uint64_t now_ns) {
   const Device* const own = map_.find(map_.own);
   holds_own_ = holds_own_ || own->data.manager == own_number();
   if (writer_.failed()) {
-    all_dirty_ = true;
-    failures_ = std::min(failures_ + 1, kMostFailures);
-    earliest_ns_ = now_ns + (options_.pause_ns << failures_);
+    count_failure(now_ns);
     enter(ManagerState::kActive, "somebody has not answered; everything is looked at again soon");
   } else {
     write_interrupted_ = false;
-    failures_ = 0;
     times_.routed_ns = now_ns;
     enter(ManagerState::kActive, "the fabric is routed");
   }
@@ -188,8 +192,8 @@ void Manager::write(uint64_t now_ns) {
 }
 
 void Manager::watch(uint64_t now_ns) {
-  const bool free = !sweeping_ && now_ns >= earliest_ns_;
-  if (wants_discovery() && (free || may_interrupt(now_ns, sweep_interrupted_))) {
+  const bool free = !sweeping_ && now_ns >= next_discovery_ns();
+  if (free || may_interrupt(now_ns, sweep_interrupted_)) {
     sweep_interrupted_ = sweep_interrupted_ || sweeping_;
     return begin_discovery(now_ns);
   }
@@ -201,6 +205,19 @@ void Manager::watch(uint64_t now_ns) {
     next_sweep_ns_ = now_ns + options_.sweep_ns;
     begin_sweep();
   }
+}
+
+uint64_t Manager::next_discovery_ns() const {
+  return std::min(all_dirty_ ? earliest_all_ns_ : kNever, dirty_.empty() ? kNever : earliest_ns_);
+}
+
+// Everything is looked at again: at once, and then after longer and longer pauses. Else who lies
+// would keep the manager at it.
+void Manager::count_failure(uint64_t now_ns) {
+  if (all_dirty_) return;
+  all_dirty_ = true;
+  earliest_all_ns_ = failures_ == 0 ? now_ns : now_ns + (options_.pause_ns << failures_);
+  failures_ = std::min(failures_ + 1, kMostFailures);
 }
 
 ManagerCounts Manager::counts() const {

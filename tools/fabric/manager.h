@@ -92,7 +92,8 @@ class Manager {
   uint64_t due_ns() const;
 
   // What happens in a fabric that is routed.
-  bool wants_discovery() const { return all_dirty_ || !dirty_.empty(); }
+  uint64_t next_discovery_ns() const;
+  void count_failure(uint64_t now_ns);
   bool may_interrupt(uint64_t now_ns, bool already) const;
   void take_trap(const Trap& trap);
   void begin_sweep();
@@ -124,12 +125,13 @@ class Manager {
 
   std::set<uint64_t> dirty_;  // devices that have changed
   bool all_dirty_ = true;
-  bool replan_ = false;       // the map is right, what was written may be not
-  bool trapped_ = false;      // since the last discovery began
-  bool partly_ = false;       // the discovery is one of what has changed
-  unsigned added_looks_ = 0;  // to it
-  unsigned failures_ = 0;     // one after the other
-  uint64_t earliest_ns_ = 0;  // of the next discovery
+  bool replan_ = false;           // the map is right, what was written may be not
+  bool trapped_ = false;          // since the last discovery began
+  bool partly_ = false;           // the discovery is one of what has changed
+  unsigned added_looks_ = 0;      // to it
+  unsigned failures_ = 0;         // one after the other
+  uint64_t earliest_ns_ = 0;      // of the next look at what has changed
+  uint64_t earliest_all_ns_ = 0;  // of the next one at everything
   bool write_interrupted_ = false;
   bool sweep_interrupted_ = false;
 

@@ -7,11 +7,17 @@
 #include "tools/fabric/manager.h"
 
 namespace exrnic::fabric {
+namespace {
+
+constexpr size_t kMostDirty = 64;  // the rest is found by looking
+constexpr unsigned kSweepsOfDoubt = 16;
+
+}  // namespace
 
 // A trap ends what is under way at once, but not the same a second time: who sends traps without
 // end does not keep the manager from its work.
 bool Manager::may_interrupt(uint64_t now_ns, bool already) const {
-  return trapped_ && wants_discovery() && !already && now_ns >= earliest_ns_;
+  return trapped_ && !already && now_ns >= next_discovery_ns();
 }
 
 // Traps have no key. One is no more than a reason to look.
@@ -19,7 +25,7 @@ void Manager::take_trap(const Trap& trap) {
   if (state_ == ManagerState::kWaiting) return;
   const Device* const device = map_.with_number(trap.number);
   if (device == nullptr || !device->is_switch()) return;
-  dirty_.insert(device->data.guid);
+  if (dirty_.size() < kMostDirty) dirty_.insert(device->data.guid);
   trapped_ = true;
 }
 
@@ -63,7 +69,14 @@ void Manager::end_sweep(uint64_t now_ns) {
   ++counts_.sweeps;
   times_.swept_ns = now_ns;
   dirty_.insert(sweep_.changed().begin(), sweep_.changed().end());
-  all_dirty_ = all_dirty_ || sweep_.lost();
+  if (sweep_.lost()) {
+    count_failure(now_ns);
+  } else if (!all_dirty_) {
+    failures_ = 0;
+  }
+  // Those that are left out are looked at by nobody else.
+  const bool doubt = !map_.duplicates.empty() || map_.full;
+  if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) all_dirty_ = true;
   if (sweep_.misrouted()) write_again();
 }
 

@@ -57,7 +57,7 @@ void Map::part(const PortId& port) {
 std::vector<uint64_t> Map::settle() {
   std::set<uint64_t> reached;
   std::deque<uint64_t> next;
-  if (find(own) != nullptr && duplicates.count(own) == 0) {
+  if (find(own) != nullptr) {
     reached.insert(own);
     next.push_back(own);
     find(own)->path = {};
