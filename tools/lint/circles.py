@@ -16,7 +16,7 @@ import sys
 LEVELS = (
     ("rtl-model/gen",),
     ("rtl-model/systemc", "firmware/hal", "libverbs-lite/data_path", "libverbs-lite/include/exrnic",
-     "libverbs-lite/sisci/include", "sim/posix"),
+     "libverbs-lite/sisci/include", "sim/posix", "tools/fabric"),
     ("rtl-model/ref", "firmware/app", "firmware/image", "libverbs-lite/cluster/include/exrnic",
      "libverbs-lite/dsm/include/exrnic", "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
     ("libverbs-lite/dsm/include", "rtl-model/lockstep", "rtl-model/ref/peb", "sim/ethernet", "sim/pcie"),

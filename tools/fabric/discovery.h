@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Finds out who is in a fabric, by directed requests, breadth first. A line has two ends and a
+// GUID one device: what contradicts that in two passes is a GUID that several have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "tools/fabric/map.h"
+#include "tools/fabric/requests.h"
+
+namespace exrnic::fabric {
+
+// Of what is believed of devices: who lies may cost no more than this.
+struct DiscoveryLimits {
+  size_t devices = 16384;
+  size_t ports = 4096;  // of a switch
+  size_t ports_of_all = 1 << 18;
+};
+
+class Discovery {
+ public:
+  // `requests` outlives it, or is cleared before.
+  Discovery(Requests& requests, const DiscoveryLimits& limits)
+      : requests_(requests), limits_(limits) {}
+
+  // Everything, from the own node on.
+  void begin_all();
+
+  // What has changed at these devices of `map`, and behind them.
+  void begin_at(Map map, const std::set<uint64_t>& guids);
+  void look_also_at(uint64_t guid);
+
+  // Goes on; true when there is nothing left to find out.
+  bool advance();
+
+  // Of begin_at(): the map does not fit the fabric any more, all of it has to be found anew. Of
+  // begin_all(): the own node does not answer.
+  bool failed() const { return failed_; }
+  const Map& map() const { return map_; }
+
+ private:
+  void begin_pass();
+  bool end_pass();
+  void look_at_next();
+  void ask_own();
+  void probe(const PortId& from);
+  void ask_once(const PortId& from, const Path& path);
+  void take_probe(const PortId& from, const Answer* answer);
+  void arrive(const PortId& from, const Answer& answer);
+  bool add(const DeviceData& data, const Path& path);
+  void ask_ports(uint64_t guid);
+  void take_ports(uint64_t guid, unsigned block, const Answer* answer);
+  void suspect(uint64_t guid, const PortId& from);
+  void suspect_contradictions();
+  template <typename Take>
+  void ask(Path path, uint16_t attribute, uint32_t modifier, Take take, unsigned tries = 0);
+
+  Requests& requests_;
+  const DiscoveryLimits limits_;
+  Map map_;
+  bool all_ = false;
+  bool failed_ = false;
+  bool done_ = true;
+  size_t asked_ = 0;
+  size_t ports_of_all_ = 0;
+  unsigned passes_ = 0;
+  std::map<uint64_t, unsigned> doubts_;  // ports of a device that did not answer at first
+  std::deque<uint64_t> look_;
+  std::map<uint64_t, std::set<PortId>> suspects_;
+  std::map<uint64_t, std::set<PortId>> suspects_before_;
+};
+
+}  // namespace exrnic::fabric

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Devices that lie, and two that say that they are the same: the manager says so, and neither falls
+// nor stays away.
+#include <memory>
+#include <random>
+
+#include "tools/fabric/testing/fabric_fixture.h"
+
+namespace exrnic::fabric {
+namespace {
+
+using namespace testing;
+
+constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
+
+bool about(const Frame& frame, uint16_t attribute) {
+  return exrnic_management_attribute(&frame[kHeaderAt]) == attribute;
+}
+
+// All but the device behind the last node's port is well.
+void check_others(const FakeFabric& fabric, const Built& built, size_t nodes) {
+  CHECK(trouble_of_nodes(fabric, {built.nodes.begin(), built.nodes.begin() + nodes}) == "");
+}
+
+TEST_CASE("two nodes with one GUID are told, and neither is used") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 8, 4, 2);
+  const uint64_t guid = fabric.at(built.nodes[6]).guid;
+  fabric.at(built.nodes[7]).guid = guid;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.map().find(guid) == nullptr);
+  CHECK(manager.map().duplicates.at(guid).size() == 2);
+  CHECK(mentions(manager.problems(), "GUID " + name_of_guid(guid)));
+  CHECK(fabric.at(built.nodes[6]).number == kNoNumber);
+  CHECK(fabric.at(built.nodes[7]).number == kNoNumber);
+  check_others(fabric, built, 6);
+
+  // One of them goes: the other one is who it says.
+  fabric.set_line(built.nodes[7], 0, false);
+  fabric.run(fabric.now() + 50 * kMs);
+  CHECK(manager.problems().empty());
+  check_others(fabric, built, 7);
+}
+
+TEST_CASE("two switches with one GUID are left out, with what is behind them alone") {
+  for (const bool mirrored : {false, true}) {
+    FakeFabric fabric;
+    const Built built = leaf_spine(fabric, 16, 4, 2);
+    // Leaves 2 and 3; mirrored: their lines are at the same ports. Else one has other ones.
+    const int a = built.switches[4], b = built.switches[5];
+    if (!mirrored) fabric.set_line(b, 4, false);
+    fabric.at(b).guid = fabric.at(a).guid;
+    Manager& manager = fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    CHECK(manager.map().duplicates.count(fabric.at(a).guid) == 1);
+    CHECK(manager.map().devices.size() == 8 + 4);
+    check_others(fabric, built, 8);
+    CHECK(fabric.at(a).number == kNoNumber);
+    CHECK(fabric.at(built.nodes[9]).number == kNoNumber);
+  }
+}
+
+TEST_CASE("a switch with a GUID twice on lines that do not contradict themselves is found out") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 4);
+  // Each of them has its line at another port, and no other line.
+  const int a = fabric.add_switch(0x51, 4), b = fabric.add_switch(0x51, 4);
+  fabric.join(built.switches[0], 4, a, 1);
+  fabric.join(built.switches[0], 5, b, 2);
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.map().duplicates.count(0x51) == 1);
+  check_all(fabric, built);
+}
+
+TEST_CASE("somebody with the GUID of the own node is left out, and the own node is not") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 5);
+  fabric.at(built.nodes[4]).guid = fabric.at(built.nodes[0]).guid;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.map().devices.size() == 5);
+  CHECK(mentions(manager.problems(), "all but the own node"));
+  CHECK(fabric.at(built.nodes[4]).number == kNoNumber);
+  check_others(fabric, built, 4);
+  const uint64_t discoveries = manager.counts().discoveries;
+  fabric.run(fabric.now() + 200 * kMs);
+  CHECK(manager.counts().discoveries <= discoveries + 3);  // it may have gone, unseen
+}
+
+TEST_CASE(
+    "a switch that says that it has 65,535 ports costs no more than the ports that are taken") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 3);
+  const int liar = fabric.add_switch(0x51, 2);
+  fabric.join(built.switches[0], 4, liar, 0);
+  fabric.at(liar).told_ports = 65535;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(mentions(manager.problems(), "says that it has 65535 ports; only the first 4096"));
+  CHECK(manager.map().find(0x51)->ports.size() == 4096);
+  check_all(fabric, built);
+}
+
+TEST_CASE("a switch all of whose ports seem to be up is asked for a while, and no longer") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 3);
+  const int liar = fabric.add_switch(0x51, 4096);
+  fabric.join(built.switches[0], 4, liar, 0);
+  fabric.at(liar).lie = [](Frame& frame) {
+    for (unsigned i = 0; about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS) && i < 8; ++i) {
+      frame[EXRNIC_MANAGEMENT_DATA_AT + 16 * i] = 3;
+    }
+    return true;
+  };
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0], 500 * kMs);
+  CHECK(manager.problems().size() <= 300);
+  check_all(fabric, built);
+}
+
+// A switch behind which there is another one behind each port, without end.
+TEST_CASE("a switch that makes devices up without end is believed up to the limits") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 3);
+  const int liar = fabric.add_switch(0x51, 8);
+  fabric.join(built.switches[0], 4, liar, 0);
+  // What it should send on it answers itself.
+  uint64_t made_up = 1000;
+  for (uint16_t port = 1; port < 8; ++port) {
+    const int mirror = fabric.add_switch(0x100 + port, 8);
+    fabric.join(liar, port, mirror, 0);
+    fabric.at(mirror).lie = [&made_up](Frame& frame) {
+      uint8_t* const data = &frame[EXRNIC_MANAGEMENT_DATA_AT];
+      if (about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE)) {
+        exrnic_management_device_set_guid(data, ++made_up);
+      }
+      return true;
+    };
+  }
+  ManagerOptions few = options();
+  few.limits.devices = 20;
+  Manager& manager = fabric.manage(built.nodes[0], few);
+  fabric.run(200 * kMs);
+  CHECK(manager.map().devices.size() <= 20);
+  CHECK(manager.counts().discoveries <= 10);  // after longer and longer pauses
+  CHECK(manager.counts().requests.requests < 100'000);
+  check_all(fabric, built);
+}
+
+TEST_CASE("no more devices and ports are taken than the limits allow, and that is told") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 64, 8, 2);
+  ManagerOptions few = options();
+  few.limits.devices = 30;
+  Manager& manager = fabric.manage(built.nodes[0], few);
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.map().devices.size() == 30);
+  CHECK(mentions(manager.problems(), "there are more devices"));
+}
+
+// Answers of one node, changed.
+struct Lie {
+  const char* what;
+  void (*tell)(Frame&);
+};
+
+TEST_CASE("answers that fit no request are counted, and their device is as silent as any") {
+  const Lie lies[] = {
+      {"transaction",
+       [](Frame& f) { exrnic_management_set_transaction(&f[kHeaderAt], 0xdeadbeef); }},
+      {"attribute", [](Frame& f) { exrnic_management_set_attribute(&f[kHeaderAt], 2); }},
+      {"modifier", [](Frame& f) { exrnic_management_set_modifier(&f[kHeaderAt], 77); }},
+      {"status", [](Frame& f) { exrnic_management_set_status(&f[kHeaderAt], 200); }},
+      {"path behind its end", [](Frame& f) { f[EXRNIC_MANAGEMENT_PATH_AT + 2 * 30] = 1; }},
+      {"beginning of the path", [](Frame& f) { f[EXRNIC_MANAGEMENT_PATH_AT + 2 + 1] = 99; }},
+  };
+  for (const Lie& lie : lies) {
+    INFO(lie.what);
+    FakeFabric fabric;
+    const Built built = leaf_spine(fabric, 8, 4, 1);
+    // It is the path in the frame that leads back: who changes that may be lost.
+    fabric.at(built.nodes[7]).lie = [&lie](Frame& frame) {
+      lie.tell(frame);
+      return true;
+    };
+    Manager& manager = fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    CHECK(manager.map().find(fabric.at(built.nodes[7]).guid) == nullptr);
+    CHECK(mentions(manager.problems(), "nobody answers there"));
+    check_others(fabric, built, 7);
+  }
+}
+
+TEST_CASE("devices that no device can be are as silent as any") {
+  for (const int what : {0, 1}) {
+    FakeFabric fabric;
+    const Built built = star(fabric, 4);
+    fabric.at(built.nodes[3]).lie = [what](Frame& frame) {
+      uint8_t* const data = &frame[EXRNIC_MANAGEMENT_DATA_AT];
+      if (what == 0) exrnic_management_device_set_guid(data, 0);
+      if (what == 1) exrnic_management_device_set_kind(data, 9);
+      return true;
+    };
+    Manager& manager = fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    CHECK(manager.map().devices.size() == 4);
+    check_others(fabric, built, 3);
+  }
+}
+
+TEST_CASE("a switch that takes nothing of what it is told is told of, and written once") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 4);
+  fabric.at(built.switches[0]).lie = [](Frame& frame) {
+    const bool routes = about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES);
+    if (routes) exrnic_management_set_status(&frame[kHeaderAt], EXRNIC_MANAGEMENT_STATUS_BAD_VALUE);
+    return true;
+  };
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(mentions(manager.problems(), "it does not take this"));
+  const uint64_t sets = fabric.at(built.switches[0]).sets;
+  fabric.run(fabric.now() + 3 * kMs);
+  CHECK(fabric.at(built.switches[0]).sets <= sets + 2);  // beats
+}
+
+TEST_CASE("traps without end do not keep a manager from its work") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 16, 4, 2);
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  Frame trap{};
+  exrnic_eth_set_src(trap.data(), 0x024558520000 | fabric.at(built.switches[1]).number);
+  exrnic_eth_set_ethertype(trap.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
+  exrnic_management_set_version(&trap[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
+  exrnic_management_set_method(&trap[kHeaderAt], EXRNIC_MANAGEMENT_METHOD_TRAP);
+  exrnic_management_set_attribute(&trap[kHeaderAt], EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
+  const ManagerCounts before = manager.counts();
+  const uint64_t since = fabric.now();
+  while (fabric.now() < since + 100 * kMs) {
+    fabric.inject(built.nodes[0], trap);
+    fabric.run(fabric.now() + 2'000);
+    if (fabric.now() - since > 50 * kMs) fabric.at(built.switches[5]).routes.clear();
+  }
+  const ManagerCounts after = manager.counts();
+  CHECK(after.requests.traps > before.requests.traps + 10'000);
+  CHECK(after.looks - before.looks <= 100);  // one in a pause
+  CHECK(after.looks > before.looks);
+  CHECK(after.sweeps - before.sweeps >= 5);
+  CHECK(after.discoveries == before.discoveries);
+  settle(fabric, built.nodes[0]);
+}
+
+TEST_CASE("whatever frames come, a manager goes on") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 8, 4, 2);
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  std::mt19937_64 random(1);
+  for (unsigned i = 0; i < 20'000; ++i) {
+    Frame frame;
+    for (uint8_t& byte : frame) byte = static_cast<uint8_t>(random());
+    if (i % 4 != 0) {
+      exrnic_eth_set_ethertype(frame.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
+      exrnic_management_set_version(&frame[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
+      exrnic_management_set_method(&frame[kHeaderAt], random() % 4);
+    }
+    fabric.inject(built.nodes[0], frame);
+    fabric.run(fabric.now() + 5'000);
+  }
+  CHECK(manager.counts().requests.strange > 10'000);
+  settle(fabric, built.nodes[0]);
+  check_all(fabric, built);
+}
+
+TEST_CASE("answers changed by chance are no answers, or the device's own affair") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    INFO("seed " << seed);
+    FakeFabric fabric;
+    const Built built = leaf_spine(fabric, 12, 4, 2);
+    const auto random = std::make_shared<std::mt19937_64>(seed);
+    // A leaf with nodes of its own; the manager's is another one.
+    fabric.at(built.switches[4]).lie = [random](Frame& frame) {
+      for (unsigned i = 0; i < 3; ++i) {
+        const size_t at = kHeaderAt + (*random)() % (frame.size() - kHeaderAt);
+        frame[at] = static_cast<uint8_t>((*random)());
+      }
+      return (*random)() % 8 != 0;
+    };
+    Manager& manager = fabric.manage(built.nodes[0], options());
+    fabric.run(100 * kMs);
+    CHECK(manager.map().devices.size() <= 64);
+    CHECK(manager.problems().size() <= 600);
+    // An honest one in its place, and all is well, also where it has brought others into disrepute.
+    fabric.power(built.switches[4], false);
+    fabric.at(built.switches[4]).lie = nullptr;
+    fabric.run(fabric.now() + 300 * kMs);
+    fabric.power(built.switches[4], true);
+    fabric.run(fabric.now() + 300 * kMs);
+    settle(fabric, built.nodes[0]);
+    CHECK(trouble_of_nodes(fabric, built.nodes) == "");
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::fabric

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fabrics by chance, and what happens to them by chance.
+#include <random>
+
+#include "tools/fabric/testing/fabric_fixture.h"
+
+namespace exrnic::fabric {
+namespace {
+
+using namespace testing;
+
+// Nodes that have a way to the first one.
+std::vector<int> reached(const FakeFabric& fabric, const Built& built) {
+  std::vector<bool> seen(fabric.size());
+  std::vector<int> next = {built.nodes[0]};
+  seen[built.nodes[0]] = true;
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (i > 0 && !fabric.at(next[i]).is_switch()) continue;
+    for (const FakePort& port : fabric.at(next[i]).ports) {
+      if (!port.up || seen[port.peer]) continue;
+      seen[port.peer] = true;
+      next.push_back(port.peer);
+    }
+  }
+  std::vector<int> nodes;
+  for (const int node : built.nodes) {
+    if (seen[node]) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+TEST_CASE("random fabrics are routed, without circles where there are credits, and repaired") {
+  constexpr uint64_t kFirst = 1, kSeeds = 150;
+  for (uint64_t seed = kFirst; seed < kFirst + kSeeds; ++seed) {
+    INFO("seed " << seed);
+    const bool credits = seed % 3 != 0;
+    FakeFabric fabric;
+    const Built built = random_fabric(fabric, seed);
+    if (credits) fabric.set_credits();
+    const int own = built.nodes[0];
+    ManagerOptions mine = options();
+    mine.seed = seed;
+    Manager& manager = fabric.manage(own, mine);
+    settle(fabric, own);
+    REQUIRE(manager.problems().empty());
+    REQUIRE(trouble_of_nodes(fabric, built.nodes) == "");
+    REQUIRE(trouble_of_floods(fabric, built.nodes) == "");
+    if (credits) REQUIRE(circle_of_waits(fabric) == "");
+
+    std::mt19937_64 random(seed);
+    for (unsigned change = 0; change < 4; ++change) {
+      INFO("change " << change);
+      const int device = built.switches[random() % built.switches.size()];
+      const auto port = static_cast<uint16_t>(random() % fabric.at(device).ports.size());
+      if (random() % 4 == 0) {
+        fabric.power(device, change % 2 != 0);
+      } else if (fabric.at(device).ports[port].peer >= 0) {
+        fabric.set_line(device, port, !fabric.at(device).ports[port].up);
+      }
+      fabric.run(fabric.now() + 20 * kMs);
+      settle(fabric, own);
+      const std::vector<int> nodes = reached(fabric, built);
+      REQUIRE(trouble_of_nodes(fabric, nodes) == "");
+      REQUIRE(trouble_of_floods(fabric, nodes) == "");
+      if (credits) REQUIRE(circle_of_waits(fabric) == "");
+      for (const int node : nodes) REQUIRE(manager.map().find(fabric.at(node).guid) != nullptr);
+    }
+  }
+}
+
+TEST_CASE("while a fabric with credits is repaired, no moment lets frames wait in a circle") {
+  constexpr uint64_t kSeeds = 30;
+  unsigned moments = 0, circles = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    FakeFabric fabric;
+    const Built built = random_fabric(fabric, seed);
+    fabric.set_credits();
+    fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    std::mt19937_64 random(seed);
+    for (unsigned change = 0; change < 6; ++change) {
+      const int device = built.switches[random() % built.switches.size()];
+      for (uint16_t port = 0; port < fabric.at(device).ports.size(); ++port) {
+        const int peer = fabric.at(device).ports[port].peer;
+        if (peer >= 0 && fabric.at(peer).is_switch() && random() % 2 == 0) {
+          fabric.set_line(device, port, !fabric.at(device).ports[port].up);
+          break;
+        }
+      }
+      for (unsigned i = 0; i < 200; ++i) {
+        fabric.run(fabric.now() + 5'000);
+        ++moments;
+        circles += circle_of_waits(fabric).empty() ? 0 : 1;
+      }
+      settle(fabric, built.nodes[0]);
+    }
+  }
+  INFO(circles << " of " << moments);
+  CHECK(circles * 100 <= moments);
+}
+
+}  // namespace
+}  // namespace exrnic::fabric

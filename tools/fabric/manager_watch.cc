@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a manager does in a fabric that is routed: it looks, it hears traps, it gives way.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/fabric/manager.h"
+
+namespace exrnic::fabric {
+namespace {
+
+constexpr size_t kMostDirty = 64;  // the rest is found by looking
+constexpr unsigned kSweepsOfDoubt = 16;
+
+}  // namespace
+
+// A trap ends what is under way at once, but not the same a second time: who sends traps without
+// end does not keep the manager from its work.
+bool Manager::may_interrupt(uint64_t now_ns, bool already) const {
+  return trapped_ && !already && now_ns >= next_discovery_ns();
+}
+
+// Traps have no key. One is no more than a reason to look.
+void Manager::take_trap(const Trap& trap) {
+  if (state_ == ManagerState::kWaiting) return;
+  const Device* const device = map_.with_number(trap.number);
+  if (device == nullptr || !device->is_switch()) return;
+  if (dirty_.size() < kMostDirty) dirty_.insert(device->data.guid);
+  trapped_ = true;
+}
+
+void Manager::begin_sweep() {
+  sweeping_ = own_asked_ = true;
+  requests_.ask(get(along({}), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), [this](const Answer* answer) {
+    own_asked_ = false;
+    look_at_own(answer);
+  });
+}
+
+void Manager::look_at_own(const Answer* answer) {
+  const auto data = answer == nullptr ? std::nullopt : parse_device(answer->data);
+  if (!data || data->guid != map_.own) {
+    all_dirty_ = true;
+    return;
+  }
+  DeviceData& own = map_.devices.at(map_.own).data;
+  const bool other_beat = own_beat_ && data->beat != *own_beat_ && data->manager != kNoNumber;
+  if (holds_own_ && (is_foreign(*data) || other_beat)) {
+    other_ = data->manager;
+    return;
+  }
+  if (data->number != own.number || data->changes != own.changes || data->keyed != own.keyed ||
+      data->manager == kNoNumber) {
+    dirty_.insert(map_.own);
+  }
+  DeviceChange change;
+  change.beat = static_cast<uint8_t>(data->beat + 1);
+  own_beat_.reset();
+  requests_.ask(set_device(along({}), change), [this, change](const Answer* set) {
+    if (set != nullptr && set->ok()) own_beat_ = change.beat;
+  });
+  sweep_.begin(own_number(), options_.routed_tries);
+}
+
+void Manager::end_sweep(uint64_t now_ns) {
+  sweeping_ = false;
+  if (other_) return yield_to(*other_, now_ns);
+  sweep_interrupted_ = false;
+  ++counts_.sweeps;
+  times_.swept_ns = now_ns;
+  dirty_.insert(sweep_.changed().begin(), sweep_.changed().end());
+  if (sweep_.lost()) {
+    count_failure(now_ns);
+  } else if (!all_dirty_) {
+    failures_ = 0;
+  }
+  // Those that are left out are looked at by nobody else.
+  const bool doubt = !map_.duplicates.empty() || map_.full;
+  if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) all_dirty_ = true;
+  if (sweep_.misrouted()) write_again();
+}
+
+// Somebody's routes are not what is known of them.
+void Manager::write_again() {
+  for (auto& [guid, known] : known_) {
+    for (const auto& [block, ports] : known.routes) known.unsure_routes.insert(block);
+  }
+  replan_ = true;
+}
+
+bool Manager::is_foreign(const DeviceData& own) const {
+  return own.manager != kNoNumber && own.manager != own_number();
+}
+
+void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
+  requests_.clear();
+  sweep_.stop();
+  sweeping_ = own_asked_ = holds_own_ = trapped_ = false;
+  own_beat_.reset();
+  other_.reset();
+  known_.clear();
+  dirty_.clear();
+  ++counts_.yields;
+  // Two that have given way to each other do not come back at the same time.
+  const uint64_t longer = (chance_.next() ^ map_.own) % (options_.takeover_ns / 2 + 1);
+  standby_.begin(now_ns, options_.takeover_ns + longer);
+  enter(ManagerState::kWaiting, fmt::format("node {} manages the own node now", manager));
+}
+
+uint16_t Manager::own_number() const {
+  const Device* const own = map_.find(map_.own);
+  return own == nullptr ? kNoNumber : own->data.number;
+}
+
+void Manager::assign(std::vector<Assignment> assignments) {
+  assignments_ = std::move(assignments);
+  replan_ = true;
+}
+
+}  // namespace exrnic::fabric

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/fabric/map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace exrnic::fabric {
+
+const Device* Map::find(uint64_t guid) const {
+  const auto found = devices.find(guid);
+  return found == devices.end() ? nullptr : &found->second;
+}
+
+Device* Map::find(uint64_t guid) {
+  const auto found = devices.find(guid);
+  return found == devices.end() ? nullptr : &found->second;
+}
+
+const Device* Map::with_number(uint16_t number) const {
+  const Device* found = nullptr;
+  if (number == kNoNumber) return nullptr;
+  for (const auto& [guid, device] : devices) {
+    if (device.data.number != number) continue;
+    if (found != nullptr) return nullptr;
+    found = &device;
+  }
+  return found;
+}
+
+bool Map::join(const PortId& a, const PortId& b) {
+  Device* const of_a = find(a.guid);
+  Device* const of_b = find(b.guid);
+  if (of_a == nullptr || of_b == nullptr || a == b) return false;
+  if (a.port >= of_a->ports.size() || b.port >= of_b->ports.size()) return false;
+  MapPort& at_a = of_a->ports[a.port];
+  MapPort& at_b = of_b->ports[b.port];
+  if (at_a.neighbour.value_or(b) != b || at_b.neighbour.value_or(a) != a) return false;
+  at_a.neighbour = b;
+  at_b.neighbour = a;
+  return true;
+}
+
+void Map::part(const PortId& port) {
+  Device* const device = find(port.guid);
+  if (device == nullptr || port.port >= device->ports.size()) return;
+  const std::optional<PortId> other = device->ports[port.port].neighbour;
+  device->ports[port.port].neighbour.reset();
+  if (!other) return;
+  Device* const neighbour = find(other->guid);
+  if (neighbour != nullptr && other->port < neighbour->ports.size()) {
+    neighbour->ports[other->port].neighbour.reset();
+  }
+}
+
+std::vector<uint64_t> Map::settle() {
+  std::set<uint64_t> reached;
+  std::deque<uint64_t> next;
+  if (find(own) != nullptr) {
+    reached.insert(own);
+    next.push_back(own);
+    find(own)->path = {};
+  }
+  for (; !next.empty(); next.pop_front()) {
+    const Device& device = devices.at(next.front());
+    if (!device.is_switch() && next.front() != own) continue;  // a node passes nothing on
+    if (device.path.out.size() >= kMostLines) continue;
+    for (size_t port = 0; port < device.ports.size(); ++port) {
+      const std::optional<PortId>& neighbour = device.ports[port].neighbour;
+      if (!neighbour || duplicates.count(neighbour->guid) != 0) continue;
+      Device* const other = find(neighbour->guid);
+      if (other == nullptr || !reached.insert(neighbour->guid).second) continue;
+      other->path = device.path;
+      other->path.out.push_back(static_cast<uint16_t>(port));
+      other->path.in.push_back(neighbour->port);
+      next.push_back(neighbour->guid);
+    }
+  }
+  std::vector<uint64_t> gone;
+  for (const auto& [guid, device] : devices) {
+    if (reached.count(guid) == 0) gone.push_back(guid);
+  }
+  for (const uint64_t guid : gone) {
+    for (size_t port = 0; port < devices.at(guid).ports.size(); ++port) {
+      part({guid, static_cast<uint16_t>(port)});
+    }
+    devices.erase(guid);
+  }
+  return gone;
+}
+
+bool Map::credits() const {
+  for (const auto& [guid, device] : devices) {
+    const bool any = std::any_of(device.ports.begin(), device.ports.end(), [](const MapPort& port) {
+      return port.neighbour && port.data.credits;
+    });
+    if (any) return true;
+  }
+  return false;
+}
+
+const char* name_of_kind(uint8_t kind) {
+  switch (kind) {
+    case EXRNIC_MANAGEMENT_KIND_RNIC:
+      return "rnic";
+    case EXRNIC_MANAGEMENT_KIND_SWITCH:
+      return "switch";
+    case EXRNIC_MANAGEMENT_KIND_PEB_HOST:
+      return "peb-host";
+    default:
+      return "peb-device";
+  }
+}
+
+std::string name_of_guid(uint64_t guid) { return fmt::format("{:016x}", guid); }
+
+std::string name_of(const Device& device) {
+  const std::string name =
+      fmt::format("{} {}", name_of_kind(device.data.kind), name_of_guid(device.data.guid));
+  return device.data.number == kNoNumber ? name : fmt::format("{} ({})", name, device.data.number);
+}
+
+}  // namespace exrnic::fabric

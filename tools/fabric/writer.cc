@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/fabric/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace exrnic::fabric {
+namespace {
+
+constexpr size_t kMostProblems = 256;
+constexpr uint16_t kPortOfDevice = 0;  // of a PEB at a device
+
+const char* name_of_status(uint8_t status) {
+  switch (status) {
+    case EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE:
+      return "it cannot be set";
+    case EXRNIC_MANAGEMENT_STATUS_NO_BLOCK:
+      return "it has no such block";
+    case EXRNIC_MANAGEMENT_STATUS_BAD_VALUE:
+      return "it does not take this";
+    default:
+      return "its board has fixed it";
+  }
+}
+
+template <typename Block>
+void keep_unless_empty(std::map<uint32_t, Block>& blocks, uint32_t number, const Block& block,
+                       const Block& empty) {
+  if (block == empty) {
+    blocks.erase(number);
+  } else {
+    blocks[number] = block;
+  }
+}
+
+RoutesBlock no_routes() {
+  RoutesBlock block;
+  block.fill(kNoPort);
+  return block;
+}
+
+}  // namespace
+
+void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> assignments) {
+  numbers_ = std::move(numbers);
+  plan_ = std::move(plan);
+  assignments_ = std::move(assignments);
+  problems_.clear();
+  asked_ = 0;
+  failed_ = false;
+  start(Stage::kRead);
+}
+
+bool Writer::advance() {
+  if (failed_ && stage_ != Stage::kDone) stop();
+  while (stage_ != Stage::kDone && asked_ == 0) {
+    start(static_cast<Stage>(static_cast<int>(stage_) + 1));
+  }
+  return stage_ == Stage::kDone;
+}
+
+void Writer::stop() {
+  if (stage_ == Stage::kRead) known_.clear();
+  requests_.clear();
+  stage_ = Stage::kDone;
+}
+
+void Writer::start(Stage stage) {
+  stage_ = stage;
+  switch (stage) {
+    case Stage::kRead:
+      return read_switches();
+    case Stage::kSwitches:
+      return set_devices(true);
+    case Stage::kUrgent:
+      writes_ = writes_for(map_, plan_, known_);
+      return write_blocks(true);
+    case Stage::kRest:
+      return write_blocks(false);
+    case Stage::kNodes:
+      return set_devices(false);
+    case Stage::kAssignments:
+      return check_assignments();
+    case Stage::kDone:
+      return;
+  }
+}
+
+void Writer::ask(Request request, std::function<void(const Answer&)> take) {
+  ++asked_;
+  requests_.ask(std::move(request), [this, take = std::move(take)](const Answer* answer) {
+    --asked_;
+    failed_ = failed_ || answer == nullptr;
+    if (answer != nullptr) take(*answer);
+  });
+}
+
+void Writer::report(const Device& device, const std::string& what, const Answer& answer) {
+  if (problems_.size() >= kMostProblems) return;
+  problems_.push_back(fmt::format("{}: {} was refused: {}; look at how it was built",
+                                  name_of(device), what, name_of_status(answer.status)));
+}
+
+// A switch of which nothing is known. One that has no manager has never been written to.
+void Writer::read_switches() {
+  KnownSwitch nothing;
+  nothing.complete = true;
+  for (const auto& [guid, device] : map_.devices) {
+    if (!device.is_switch()) continue;
+    KnownSwitch& known = known_[guid];
+    if (device.data.manager == kNoNumber) known = nothing;
+    if (known.complete) continue;
+    known = nothing;
+    const uint32_t numbers = std::min<uint32_t>(device.data.nodes, kNoNumber);
+    for (uint32_t block = 0; block * kRoutesOfBlock < numbers; ++block) {
+      ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, block),
+          [&known, block](const Answer& answer) {
+            if (!answer.ok()) return;
+            keep_unless_empty(known.routes, block, parse_routes(answer.data), no_routes());
+          });
+    }
+    for (uint32_t block = 0; block * kFloodsOfBlock < device.ports.size(); ++block) {
+      ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
+          [&known, block](const Answer& answer) {
+            if (answer.ok()) keep_unless_empty(known.floods, block, answer.data, Data{});
+          });
+    }
+  }
+}
+
+uint16_t Writer::number_of(uint64_t guid) const {
+  const auto found = numbers_.of.find(guid);
+  return found == numbers_.of.end() ? kNoNumber : found->second;
+}
+
+void Writer::set_devices(bool switches) {
+  const uint16_t manager = number_of(map_.own);
+  for (const auto& [guid, device] : map_.devices) {
+    if ((device.is_switch() || guid == map_.own) != switches) continue;
+    DeviceChange change;
+    const uint16_t number = number_of(guid);
+    if (!device.data.fixed && number != device.data.number) change.number = number;
+    if (manager != device.data.manager) change.manager = manager;
+    if (key_ != 0 && !device.data.keyed) change.key = key_;
+    if (change.number || change.manager || change.key) set_device(guid, change);
+  }
+}
+
+void Writer::set_device(uint64_t guid, const DeviceChange& change) {
+  ask(fabric::set_device(along(map_.devices.at(guid).path), change),
+      [this, guid, change](const Answer& answer) {
+        Device& device = map_.devices.at(guid);
+        const std::optional<DeviceData> data = parse_device(answer.data);
+        if (data && data->guid == guid) device.data = *data;
+        if (answer.ok()) {
+          ++counts_.devices;
+          return;
+        }
+        if (!change.number) return report(device, "manager and key", answer);
+        report(device, fmt::format("the number {}", *change.number), answer);
+        DeviceChange rest = change;
+        rest.number.reset();
+        if (rest.manager || rest.key) set_device(guid, rest);
+      });
+}
+
+void Writer::write_blocks(bool urgent) {
+  for (const BlockWrite& write : writes_) {
+    if (write.urgent == urgent) write_block(write);
+  }
+}
+
+void Writer::write_block(const BlockWrite& write) {
+  const Path& path = map_.devices.at(write.guid).path;
+  KnownSwitch& known = known_[write.guid];
+  (write.floods ? known.unsure_floods : known.unsure_routes).insert(write.block);
+  ask(write.floods ? set_floods(along(path), write.block, write.bits)
+                   : set_routes(along(path), write.block, write.ports),
+      [this, &write](const Answer& answer) { take_block(write, answer); });
+}
+
+void Writer::take_block(const BlockWrite& write, const Answer& answer) {
+  KnownSwitch& known = known_[write.guid];
+  (write.floods ? known.unsure_floods : known.unsure_routes).erase(write.block);
+  const bool there = answer.status != EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE &&
+                     answer.status != EXRNIC_MANAGEMENT_STATUS_NO_BLOCK;
+  if (there && write.floods) {
+    keep_unless_empty(known.floods, write.block, answer.data, Data{});
+  } else if (there) {
+    keep_unless_empty(known.routes, write.block, parse_routes(answer.data), no_routes());
+  }
+  if (answer.ok()) {
+    ++(write.floods ? counts_.flood_blocks : counts_.route_blocks);
+    return;
+  }
+  const std::string what = write.floods ? fmt::format("block {} of its floods", write.block)
+                                        : fmt::format("its routes to the numbers from {} on",
+                                                      write.block * kRoutesOfBlock);
+  report(map_.devices.at(write.guid), what, answer);
+}
+
+void Writer::check_assignments() {
+  for (const Assignment& assignment : assignments_) {
+    const Device* const host = map_.find(assignment.host);
+    const Device* const device = map_.find(assignment.device);
+    const auto is = [](const Device* one, uint8_t kind) {
+      return one != nullptr && one->data.kind == kind && one->data.number != kNoNumber;
+    };
+    const bool there = is(host, EXRNIC_MANAGEMENT_KIND_PEB_HOST) &&
+                       (assignment.device == 0 || is(device, EXRNIC_MANAGEMENT_KIND_PEB_DEVICE));
+    if (!there) {
+      problems_.push_back(fmt::format(
+          "port {} of the PEB {} cannot get the device {}: one of them is not in the fabric, has "
+          "no number, or is another kind of device",
+          assignment.port, name_of_guid(assignment.host), name_of_guid(assignment.device)));
+      continue;
+    }
+    const uint16_t group = host->data.number;
+    if (device == nullptr) {
+      assign(*host, assignment.port, {kNoNumber, group});
+      continue;
+    }
+    assign(*host, assignment.port, {device->data.number, group});
+    assign(*device, kPortOfDevice, {host->data.number, group});
+  }
+}
+
+void Writer::assign(const Device& device, uint16_t port, const AssignmentData& wanted) {
+  const Way way = along(device.path);
+  ask(get(way, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
+      [this, &device, way, port, wanted](const Answer& answer) {
+        const std::string what = fmt::format("the peer {} of its port {}", wanted.node, port);
+        if (!answer.ok()) return report(device, what, answer);
+        const AssignmentData is = parse_assignment(answer.data);
+        const bool none = wanted.node == kNoNumber && is.node == kNoNumber;
+        if (none || (is.node == wanted.node && is.group == wanted.group)) return;
+        ask(set_assignment(way, port, wanted), [this, &device, what](const Answer& set) {
+          if (!set.ok()) return report(device, what, set);
+          ++counts_.assignments;
+        });
+      });
+}
+
+}  // namespace exrnic::fabric

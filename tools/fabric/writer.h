@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Makes a fabric as it was planned: numbers and manager of switches, their routes and floods, then
+// numbers of nodes, whose links so come up in a fabric that is ready, then assignments of PEBs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/fabric/known.h"
+#include "tools/fabric/map.h"
+#include "tools/fabric/numbers.h"
+#include "tools/fabric/requests.h"
+#include "tools/fabric/routes.h"
+
+namespace exrnic::fabric {
+
+// A port of a host's PEB, and whose it is to be. `device` 0: nobody's.
+struct Assignment {
+  uint64_t host = 0;  // GUID of the PEB at the host
+  uint16_t port = 0;
+  uint64_t device = 0;  // GUID of the PEB at the device; its port 0
+};
+
+struct WriteCounts {
+  uint64_t devices = 0;
+  uint64_t route_blocks = 0;
+  uint64_t flood_blocks = 0;
+  uint64_t assignments = 0;
+};
+
+// Requests are its own while it is at work.
+class Writer {
+ public:
+  // All outlive it. `key`: 0 for none.
+  Writer(Requests& requests, Map& map, Known& known, uint64_t key)
+      : requests_(requests), map_(map), known_(known), key_(key) {}
+
+  void begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> assignments);
+
+  // Goes on; true when all is written, or refused.
+  bool advance();
+
+  // Leaves it at that, and clears the requests.
+  void stop();
+
+  // Somebody has not answered: the map does not fit the fabric any more.
+  bool failed() const { return failed_; }
+  const std::vector<std::string>& problems() const { return problems_; }
+  const WriteCounts& counts() const { return counts_; }
+
+ private:
+  enum class Stage { kRead, kSwitches, kUrgent, kRest, kNodes, kAssignments, kDone };
+
+  void start(Stage stage);
+  void read_switches();
+  void set_devices(bool switches);
+  void set_device(uint64_t guid, const DeviceChange& change);
+  void write_blocks(bool urgent);
+  void write_block(const BlockWrite& write);
+  void take_block(const BlockWrite& write, const Answer& answer);
+  void check_assignments();
+  void assign(const Device& device, uint16_t port, const AssignmentData& wanted);
+  uint16_t number_of(uint64_t guid) const;
+  void ask(Request request, std::function<void(const Answer&)> take);
+  void report(const Device& device, const std::string& what, const Answer& answer);
+
+  Requests& requests_;
+  Map& map_;
+  Known& known_;
+  const uint64_t key_;
+  Numbers numbers_;
+  RoutesPlan plan_;
+  std::vector<Assignment> assignments_;
+  std::vector<BlockWrite> writes_;
+  Stage stage_ = Stage::kDone;
+  size_t asked_ = 0;
+  bool failed_ = false;
+  std::vector<std::string> problems_;
+  WriteCounts counts_;
+};
+
+}  // namespace exrnic::fabric
