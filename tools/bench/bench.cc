@@ -10,6 +10,7 @@
 #include "rtl-model/peb/rtl_peb.h"
 #include "rtl-model/ref/peb/peb.h"
 #include "tools/bench/channel_bench.h"
+#include "tools/bench/fabric_bench.h"
 #include "tools/bench/firmware_bench.h"
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
@@ -65,6 +66,11 @@ void measure_network(const std::string& profile, exrnic::bench::Results& results
   exrnic::bench::measure_hops(profile, results);
 }
 
+void measure_fabrics(const std::string& profile, exrnic::bench::Results& results) {
+  for (const char* topology : {"two-levels:64", "two-levels:256"})
+    exrnic::bench::measure_fabric(profile, topology, results);
+}
+
 // Of those that are a data centre's, and ExpEther's.
 void measure_pebs(const std::vector<std::string>& profiles, exrnic::bench::Results& results) {
   for (const std::string& profile : profiles) {
@@ -113,6 +119,8 @@ int main(int argc, char** argv) {
   app.add_flag("--firmware", firmware_only, "what firmware does only");
   bool pebs_only = false;
   app.add_flag("--pebs", pebs_only, "a disk behind PEBs only, in dc-25g and expether-gbe");
+  bool fabric_only = false;
+  app.add_flag("--fabric", fabric_only, "a fabric's manager only");
   std::string network_profile = "dc-25g";
   app.add_option("--network-profile", network_profile, "profile to measure those with")
       ->capture_default_str();
@@ -134,6 +142,11 @@ int main(int argc, char** argv) {
       write_results(output, results);
       return 0;
     }
+    if (fabric_only) {
+      measure_fabrics(network_profile, results);
+      write_results(output, results);
+      return 0;
+    }
     if (network_only) profiles.clear();
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
@@ -146,6 +159,7 @@ int main(int argc, char** argv) {
       measure_pebs(profiles, results);
       fmt::print(stderr, "bench: network, {}\n", network_profile);
       measure_network(network_profile, results);
+      measure_fabrics(network_profile, results);
     }
     write_results(output, results);
   } catch (const std::exception& error) {

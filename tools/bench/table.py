@@ -27,7 +27,7 @@ PAPERS = {
 
 SYNCHRONISED = ("sync.", "eth.")  # printed by sync_guests.py
 PEBS = "peb."
-NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
+NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.", "fm.")
 CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"), ("uc", "UC SEND"),
             ("ud", "UD SEND"))
 
@@ -170,6 +170,9 @@ def print_network(rows):
     if hops:
         print("  SEND and its answer, 8 B inline, by links passed: "
               + ", ".join(f"{row['hops']}: {row['value']:.2f} us" for row in hops))
+    for discover, reroute in zip(find("fm.discover_ms"), find("fm.reroute_ms")):
+        print(f"  {discover['nodes']} nodes and {discover['switches']} switches found, numbered and routed:"
+              f" {discover['value']:.2f} ms; rerouted behind a cut line: {reroute['value']:.2f} ms")
 
 
 def print_pebs(rows):

@@ -14,7 +14,7 @@ using namespace testing;
 constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
 
 bool about(const Frame& frame, uint16_t attribute) {
-  return exrnic_management_attribute(&frame[kHeaderAt]) == attribute;
+  return exrnic_management_header_attribute(&frame[kHeaderAt]) == attribute;
 }
 
 // All but the device behind the last node's port is well.
@@ -169,10 +169,10 @@ struct Lie {
 TEST_CASE("answers that fit no request are counted, and their device is as silent as any") {
   const Lie lies[] = {
       {"transaction",
-       [](Frame& f) { exrnic_management_set_transaction(&f[kHeaderAt], 0xdeadbeef); }},
-      {"attribute", [](Frame& f) { exrnic_management_set_attribute(&f[kHeaderAt], 2); }},
-      {"modifier", [](Frame& f) { exrnic_management_set_modifier(&f[kHeaderAt], 77); }},
-      {"status", [](Frame& f) { exrnic_management_set_status(&f[kHeaderAt], 200); }},
+       [](Frame& f) { exrnic_management_header_set_transaction(&f[kHeaderAt], 0xdeadbeef); }},
+      {"attribute", [](Frame& f) { exrnic_management_header_set_attribute(&f[kHeaderAt], 2); }},
+      {"modifier", [](Frame& f) { exrnic_management_header_set_modifier(&f[kHeaderAt], 77); }},
+      {"status", [](Frame& f) { exrnic_management_header_set_status(&f[kHeaderAt], 200); }},
       {"path behind its end", [](Frame& f) { f[EXRNIC_MANAGEMENT_PATH_AT + 2 * 30] = 1; }},
       {"beginning of the path", [](Frame& f) { f[EXRNIC_MANAGEMENT_PATH_AT + 2 + 1] = 99; }},
   };
@@ -215,7 +215,7 @@ TEST_CASE("a switch that takes nothing of what it is told is told of, and writte
   const Built built = star(fabric, 4);
   fabric.at(built.switches[0]).lie = [](Frame& frame) {
     const bool routes = about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES);
-    if (routes) exrnic_management_set_status(&frame[kHeaderAt], EXRNIC_MANAGEMENT_STATUS_BAD_VALUE);
+    if (routes) exrnic_management_header_set_status(&frame[kHeaderAt], EXRNIC_MANAGEMENT_STATUS_BAD_VALUE);
     return true;
   };
   Manager& manager = fabric.manage(built.nodes[0], options());
@@ -234,9 +234,9 @@ TEST_CASE("traps without end do not keep a manager from its work") {
   Frame trap{};
   exrnic_eth_set_src(trap.data(), 0x024558520000 | fabric.at(built.switches[1]).number);
   exrnic_eth_set_ethertype(trap.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
-  exrnic_management_set_version(&trap[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
-  exrnic_management_set_method(&trap[kHeaderAt], EXRNIC_MANAGEMENT_METHOD_TRAP);
-  exrnic_management_set_attribute(&trap[kHeaderAt], EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
+  exrnic_management_header_set_version(&trap[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
+  exrnic_management_header_set_method(&trap[kHeaderAt], EXRNIC_MANAGEMENT_METHOD_TRAP);
+  exrnic_management_header_set_attribute(&trap[kHeaderAt], EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
   const ManagerCounts before = manager.counts();
   const uint64_t since = fabric.now();
   while (fabric.now() < since + 100 * kMs) {
@@ -263,8 +263,8 @@ TEST_CASE("whatever frames come, a manager goes on") {
     for (uint8_t& byte : frame) byte = static_cast<uint8_t>(random());
     if (i % 4 != 0) {
       exrnic_eth_set_ethertype(frame.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
-      exrnic_management_set_version(&frame[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
-      exrnic_management_set_method(&frame[kHeaderAt], random() % 4);
+      exrnic_management_header_set_version(&frame[kHeaderAt], EXRNIC_MANAGEMENT_VERSION);
+      exrnic_management_header_set_method(&frame[kHeaderAt], random() % 4);
     }
     fabric.inject(built.nodes[0], frame);
     fabric.run(fabric.now() + 5'000);

@@ -52,14 +52,14 @@ Frame build(const Request& request, uint64_t transaction, uint64_t key) {
   exrnic_eth_set_dst(frame.data(), mac_of(request.way.number.value_or(kNoNumber)));
   exrnic_eth_set_ethertype(frame.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
   uint8_t* header = &frame[kHeaderAt];
-  exrnic_management_set_version(header, EXRNIC_MANAGEMENT_VERSION);
-  exrnic_management_set_method(header, request.method);
-  exrnic_management_set_attribute(header, request.attribute);
-  exrnic_management_set_modifier(header, request.modifier);
-  exrnic_management_set_transaction(header, transaction);
-  exrnic_management_set_key(header, key);
+  exrnic_management_header_set_version(header, EXRNIC_MANAGEMENT_VERSION);
+  exrnic_management_header_set_method(header, request.method);
+  exrnic_management_header_set_attribute(header, request.attribute);
+  exrnic_management_header_set_modifier(header, request.modifier);
+  exrnic_management_header_set_transaction(header, transaction);
+  exrnic_management_header_set_key(header, key);
   const std::vector<uint16_t>& out = request.way.path.out;
-  exrnic_management_set_hops(header, out.size());
+  exrnic_management_header_set_hops(header, out.size());
   for (size_t hop = 0; hop < out.size(); ++hop) store(&frame[kPathAt + 2 * hop], out[hop]);
   std::copy(request.data.begin(), request.data.end(), frame.begin() + kDataAt);
   return frame;
@@ -110,13 +110,13 @@ Request set_assignment(Way way, uint32_t port, const AssignmentData& assignment)
 
 std::optional<uint8_t> method_of(const Frame& frame) {
   const bool management = exrnic_eth_ethertype(frame.data()) == EXRNIC_MANAGEMENT_ETHERTYPE &&
-                          exrnic_management_version(&frame[kHeaderAt]) == EXRNIC_MANAGEMENT_VERSION;
+                          exrnic_management_header_version(&frame[kHeaderAt]) == EXRNIC_MANAGEMENT_VERSION;
   if (!management) return std::nullopt;
-  return static_cast<uint8_t>(exrnic_management_method(&frame[kHeaderAt]));
+  return static_cast<uint8_t>(exrnic_management_header_method(&frame[kHeaderAt]));
 }
 
 uint64_t transaction_of(const Frame& frame) {
-  return exrnic_management_transaction(&frame[kHeaderAt]);
+  return exrnic_management_header_transaction(&frame[kHeaderAt]);
 }
 
 std::optional<Answer> parse_answer(const Frame& frame, const Request& request) {
@@ -124,13 +124,13 @@ std::optional<Answer> parse_answer(const Frame& frame, const Request& request) {
   const Path& path = request.way.path;
   const bool fits =
       method_of(frame) == EXRNIC_MANAGEMENT_METHOD_ANSWER &&
-      exrnic_management_attribute(header) == request.attribute &&
-      exrnic_management_modifier(header) == request.modifier &&
-      exrnic_management_hop(header) == 0 && exrnic_management_hops(header) == path.out.size() &&
-      exrnic_management_status(header) <= EXRNIC_MANAGEMENT_STATUS_FIXED && path_fits(frame, path);
+      exrnic_management_header_attribute(header) == request.attribute &&
+      exrnic_management_header_modifier(header) == request.modifier &&
+      exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == path.out.size() &&
+      exrnic_management_header_status(header) <= EXRNIC_MANAGEMENT_STATUS_FIXED && path_fits(frame, path);
   if (!fits) return std::nullopt;
   Answer answer;
-  answer.status = static_cast<uint8_t>(exrnic_management_status(header));
+  answer.status = static_cast<uint8_t>(exrnic_management_header_status(header));
   answer.came_by = port_of_path(frame, path.out.size());
   std::copy(frame.begin() + kDataAt, frame.end(), answer.data.begin());
   return answer;
@@ -139,12 +139,12 @@ std::optional<Answer> parse_answer(const Frame& frame, const Request& request) {
 std::optional<Trap> parse_trap(const Frame& frame) {
   const uint8_t* header = &frame[kHeaderAt];
   const bool fits = method_of(frame) == EXRNIC_MANAGEMENT_METHOD_TRAP &&
-                    exrnic_management_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS &&
-                    exrnic_management_hop(header) == 0 && exrnic_management_hops(header) == 0 &&
+                    exrnic_management_header_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS &&
+                    exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == 0 &&
                     exrnic_eth_src(frame.data()) >> kNumberBits == EXRNIC_MAC_PREFIX;
   if (!fits) return std::nullopt;
   return Trap{static_cast<uint16_t>(exrnic_eth_src(frame.data())),
-              static_cast<uint32_t>(exrnic_management_modifier(header))};
+              static_cast<uint32_t>(exrnic_management_header_modifier(header))};
 }
 
 std::optional<DeviceData> parse_device(const Data& data) {

@@ -70,7 +70,7 @@ void NodeAgent::send_of_host() {
   }
   exrnic_eth_set_src(frame.data(), mac());
   const uint64_t to = exrnic_eth_dst(frame.data());
-  const bool away = has_number() && to != kAnyone && to != mac();
+  const bool away = has_number() && to != kAnyone && to != mac() && to >> 16 == EXRNIC_MAC_PREFIX;
   const size_t before = out_.size();
   if (away && carrier_ && is_routed(frame)) {
     out_.push_back(std::move(frame));

@@ -37,10 +37,10 @@ void FakeDevice::forget() {
 
 std::vector<Sent> FakeDevice::take(Frame frame, uint16_t in) {
   uint8_t* const header = &frame[kHeaderAt];
-  if (exrnic_eth_ethertype(frame.data()) != 0x88b6 || exrnic_management_version(header) != 1) {
+  if (exrnic_eth_ethertype(frame.data()) != 0x88b6 || exrnic_management_header_version(header) != 1) {
     return drop();
   }
-  const uint64_t method = exrnic_management_method(header);
+  const uint64_t method = exrnic_management_header_method(header);
   const bool request = method <= EXRNIC_MANAGEMENT_METHOD_SET;
   if (in == kHost) {
     if (!request) return drop();
@@ -58,8 +58,8 @@ std::vector<Sent> FakeDevice::take(Frame frame, uint16_t in) {
     const uint16_t port = route(static_cast<uint16_t>(to));
     return port == in ? drop() : forward(frame, port);
   }
-  const auto hop = static_cast<unsigned>(exrnic_management_hop(header));
-  const auto hops = static_cast<unsigned>(exrnic_management_hops(header));
+  const auto hop = static_cast<unsigned>(exrnic_management_header_hop(header));
+  const auto hops = static_cast<unsigned>(exrnic_management_header_hops(header));
   if (request && hop == hops && hops < kHops) return serve(frame, in);
   if (hops >= kHops) return drop();
   if (request && hop < hops) {
@@ -67,11 +67,11 @@ std::vector<Sent> FakeDevice::take(Frame frame, uint16_t in) {
     uint8_t* const place = &frame[kPathAt + 2 * hop];
     const uint16_t port = word(place);
     set_word(place, in);
-    exrnic_management_set_hop(header, hop + 1);
+    exrnic_management_header_set_hop(header, hop + 1);
     return forward(frame, port);
   }
   if (method != EXRNIC_MANAGEMENT_METHOD_ANSWER || hop == 0 || hop > hops) return drop();
-  exrnic_management_set_hop(header, hop - 1);
+  exrnic_management_header_set_hop(header, hop - 1);
   const uint16_t port = word(&frame[kPathAt + 2 * (hop - 1)]);
   if (!is_switch() && port != kNone) return drop();
   if (is_switch() && port == kNone) return drop();
@@ -86,19 +86,19 @@ std::vector<Sent> FakeDevice::forward(const Frame& frame, uint16_t port) {
 
 std::vector<Sent> FakeDevice::serve(Frame frame, uint16_t in) {
   uint8_t* const header = &frame[kHeaderAt];
-  if (key != 0 && exrnic_management_key(header) != key) return drop();
-  const auto hops = static_cast<unsigned>(exrnic_management_hops(header));
+  if (key != 0 && exrnic_management_header_key(header) != key) return drop();
+  const auto hops = static_cast<unsigned>(exrnic_management_header_hops(header));
   const bool directed = exrnic_eth_dst(frame.data()) == mac(kNone);
   const uint8_t status = handle(frame);
-  exrnic_management_set_method(header, EXRNIC_MANAGEMENT_METHOD_ANSWER);
-  exrnic_management_set_status(header, status);
-  exrnic_management_set_key(header, 0);
+  exrnic_management_header_set_method(header, EXRNIC_MANAGEMENT_METHOD_ANSWER);
+  exrnic_management_header_set_status(header, status);
+  exrnic_management_header_set_key(header, 0);
   exrnic_eth_set_dst(frame.data(), directed ? mac(kNone) : exrnic_eth_src(frame.data()));
   exrnic_eth_set_src(frame.data(), mac(number));
   set_word(&frame[kPathAt + 2 * hops], in);
   if (lie && !lie(frame)) return drop();
   if (in == kHost) {
-    exrnic_management_set_hop(header, 0);
+    exrnic_management_header_set_hop(header, 0);
     return {{kHost, frame}};
   }
   return forward(frame, in);
@@ -107,9 +107,9 @@ std::vector<Sent> FakeDevice::serve(Frame frame, uint16_t in) {
 uint8_t FakeDevice::handle(Frame& frame) {
   uint8_t* const header = &frame[kHeaderAt];
   uint8_t* const data = &frame[kDataAt];
-  const bool set = exrnic_management_method(header) == EXRNIC_MANAGEMENT_METHOD_SET;
-  const auto modifier = static_cast<uint32_t>(exrnic_management_modifier(header));
-  const auto attribute = exrnic_management_attribute(header);
+  const bool set = exrnic_management_header_method(header) == EXRNIC_MANAGEMENT_METHOD_SET;
+  const auto modifier = static_cast<uint32_t>(exrnic_management_header_modifier(header));
+  const auto attribute = exrnic_management_header_attribute(header);
   const bool peb = kind >= EXRNIC_MANAGEMENT_KIND_PEB_HOST;
   sets += set ? 1 : 0;
   uint8_t status = EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE;
@@ -248,10 +248,10 @@ std::vector<Sent> FakeDevice::set_carrier(uint16_t port, bool up) {
   exrnic_eth_set_src(frame.data(), mac(number));
   exrnic_eth_set_ethertype(frame.data(), 0x88b6);
   uint8_t* const header = &frame[kHeaderAt];
-  exrnic_management_set_version(header, 1);
-  exrnic_management_set_method(header, EXRNIC_MANAGEMENT_METHOD_TRAP);
-  exrnic_management_set_attribute(header, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
-  exrnic_management_set_modifier(header, port);
+  exrnic_management_header_set_version(header, 1);
+  exrnic_management_header_set_method(header, EXRNIC_MANAGEMENT_METHOD_TRAP);
+  exrnic_management_header_set_attribute(header, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
+  exrnic_management_header_set_modifier(header, port);
   tell_port(&frame[kDataAt], port);
   return forward(frame, route(manager));
 }

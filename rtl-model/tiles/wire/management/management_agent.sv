@@ -86,7 +86,7 @@ module management_agent
     own = routed && asked.eth.dst[15:0] == number_i;
     has_place = head.hops < 8'(MANAGEMENT_HOPS);
     ends = own || (directed && has_place && head.hop == head.hops);
-    goes_on = from_host_q && link_up_i && ((routed && !own) ||
+    goes_on = from_host_q && link_up_i && ((routed && !own && number_i != node_id_t'(NODE_NONE)) ||
         (directed && has_place && head.hop < head.hops && fields.port == '0));
     if (!is_request(asked) || asked.eth.ethertype != 16'(MANAGEMENT_ETHERTYPE)) {ends, goes_on} = '0;
   end
