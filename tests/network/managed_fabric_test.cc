@@ -169,9 +169,15 @@ TEST_CASE("a second manager takes over when the first one stands still, and nobo
   };
   CHECK_FALSE(both([&] { return other.state() != ManagerState::kWaiting; }));
   fabric.cluster.connect_all();
-  REQUIRE(fabric::run_managers(
+  const bool took_over = fabric::run_managers(
       fabric.cluster.testbed, {&other}, [&] { return other.state() == ManagerState::kActive; },
-      60 * kMs));
+      60 * kMs);
+  INFO(name_of(other.state()) << ": " << other.reason());
+  const auto counts = other.counts();
+  INFO("requests " << counts.requests.requests << " retries " << counts.requests.retries << " answers "
+                   << counts.requests.answers << " silent " << counts.requests.silent << " strange "
+                   << counts.requests.strange << " now " << fabric.cluster.testbed.now_ns());
+  REQUIRE(took_over);
   CHECK(other.counts().takeovers == 1);
   fabric.push_between_all();
   for (unsigned node = 0; node < 3; ++node) CHECK(fabric.node_of(node) == node);
