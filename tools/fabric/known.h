@@ -24,7 +24,7 @@ struct KnownSwitch {
 
 using Known = std::map<uint64_t, KnownSwitch>;  // by GUID
 
-// A block to write. `urgent`: it takes away what leads nowhere, or could close a circle.
+// A block to write. `urgent`: before those that are not.
 struct BlockWrite {
   uint64_t guid = 0;
   uint32_t block = 0;
@@ -35,9 +35,10 @@ struct BlockWrite {
   Data bits{};
 };
 
-// Urgent ones first, those of the highest switches before others; then the rest, the lowest first:
-// so who is to lead up does so before who led down to it, and who is to lead down has a way.
-// A port of a tree that is none any more is taken away before another one comes.
+// What leads nowhere is mended first, and ports of a tree that is none any more are taken away
+// before others come. With credits no moment allows a deadlock: where old ways and new ones could
+// wait for each other in a circle, all old ones are taken away before the first new one comes.
+// Urgent ones of the highest switches come before others; then the lowest ones.
 std::vector<BlockWrite> writes_for(const Map& map, const RoutesPlan& plan, const Known& known);
 
 }  // namespace exrnic::fabric
