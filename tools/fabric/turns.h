@@ -6,6 +6,8 @@
 #include <set>
 
 #include "tools/fabric/known.h"
+#include "tools/fabric/map.h"
+#include "tools/fabric/routes.h"
 
 namespace exrnic::fabric {
 

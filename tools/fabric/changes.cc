@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/known.h"
+#include "tools/fabric/changes.h"
 
 #include <algorithm>
 #include <set>
