@@ -9,12 +9,6 @@
 namespace exrnic::fabric {
 namespace {
 
-RoutesBlock no_routes() {
-  RoutesBlock block;
-  block.fill(kNoPort);
-  return block;
-}
-
 template <typename Block>
 const Block& block_of(const std::map<uint32_t, Block>& blocks, uint32_t number,
                       const Block& without) {

@@ -165,7 +165,8 @@ void Manager::take_map(uint64_t now_ns) {
 void Manager::plan() {
   replan_ = false;
   for (auto it = known_.begin(); it != known_.end();) {
-    it = map_.find(it->first) == nullptr ? known_.erase(it) : std::next(it);
+    const bool gone = map_.find(it->first) == nullptr;
+    it = gone ? known_.erase(it) : std::next(it);
   }
   written_ = false;
   numbers_ = assign_numbers(map_, had_);
