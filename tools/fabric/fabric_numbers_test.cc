@@ -62,9 +62,11 @@ TEST_CASE("who can have no more numbers is told, and the others get theirs") {
               device(14, kNoNumber, false, EXRNIC_MANAGEMENT_KIND_SWITCH, 0x8000)});
   const Numbers numbers = assign_numbers(map);
   CHECK(numbers.of == std::map<uint64_t, uint16_t>{{10, 0}, {11, 1}, {13, 2}});
-  REQUIRE(numbers.problems.size() == 2);
-  CHECK(numbers.problems[0].find("numbers below 2") != std::string::npos);
-  CHECK(numbers.problems[1].find("numbers below 32768") != std::string::npos);
+  REQUIRE(numbers.problems.size() == 4);
+  CHECK(numbers.problems[0].find("numbers below 2 are all it can have") != std::string::npos);
+  CHECK(numbers.problems[1].find("numbers below 32768 are all") != std::string::npos);
+  CHECK(mentions(numbers.problems, "000000000000000a: it can talk to numbers below 2"));
+  CHECK(mentions(numbers.problems, "000000000000000b: it can talk to numbers below 2"));
 }
 
 TEST_CASE("who comes back gets the number that he had, if it is free") {

@@ -41,10 +41,10 @@ bool reaches_nodes(const Net& net, const Tree& tree) {
 }
 
 std::optional<Tree> spanning_tree(const Net& net, const Ranks& ranks, bool up_down) {
-  constexpr size_t kMostRoots = 256;  // that are tried
+  constexpr size_t kMostTrees = 256;  // that are tried
   std::vector<uint32_t> highest_first(ranks.size());
   for (uint32_t i = 0; i < ranks.size(); ++i) highest_first[ranks.size() - 1 - ranks[i]] = i;
-  if (highest_first.size() > kMostRoots) highest_first.resize(kMostRoots);
+  if (highest_first.size() > kMostTrees) highest_first.resize(kMostTrees);
   for (const uint32_t root : highest_first) {
     Tree tree = grow(net, root, up_down ? &ranks : nullptr);
     if (reaches_nodes(net, tree)) return tree;

@@ -184,6 +184,12 @@ RoutesBlock parse_routes(const Data& data) {
   return ports;
 }
 
+RoutesBlock no_routes() {
+  RoutesBlock ports;
+  ports.fill(kNoPort);
+  return ports;
+}
+
 AssignmentData parse_assignment(const Data& data) {
   return {static_cast<uint16_t>(exrnic_management_assignment_node(data.data())),
           static_cast<uint16_t>(exrnic_management_assignment_group(data.data()))};

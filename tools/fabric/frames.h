@@ -116,6 +116,7 @@ std::optional<Trap> parse_trap(const Frame& frame);
 std::optional<DeviceData> parse_device(const Data& data);
 PortData parse_port(const Data& data, unsigned place);  // in its block
 RoutesBlock parse_routes(const Data& data);
+RoutesBlock no_routes();
 AssignmentData parse_assignment(const Data& data);
 
 // Port `port` of a block of floods.

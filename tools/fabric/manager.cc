@@ -85,7 +85,8 @@ uint64_t Manager::due_ns() const {
     case ManagerState::kWaiting:
       return standby_.due_ns();
     case ManagerState::kDiscovering:
-      return discovery_.failed() ? earliest_ns_ : kNever;
+      if (!discovery_.failed()) return kNever;
+      return partly_ ? 0 : earliest_ns_;
     case ManagerState::kWriting:
       return kNever;
     case ManagerState::kActive:
@@ -150,21 +151,29 @@ void Manager::discover(uint64_t now_ns) {
 }
 
 void Manager::take_map(uint64_t now_ns) {
+  const bool same = written_ && same_fabric(map_, discovery_.map());
   map_ = discovery_.map();
   own_silent_ = false;
   times_.discovered_ns = now_ns;
   sweep_.forget_misrouted();
   const DeviceData& own = map_.devices.at(map_.own).data;
   if (holds_own_ && is_foreign(own)) return yield_to(own.manager, now_ns);
+  if (same) return enter(ManagerState::kActive, "the fabric is routed");
   plan();
 }
 
 void Manager::plan() {
   replan_ = false;
   for (auto it = known_.begin(); it != known_.end();) {
-    it = map_.find(it->first) == nullptr ? known_.erase(it) : std::next(it);
+    const bool gone = map_.find(it->first) == nullptr;
+    it = gone ? known_.erase(it) : std::next(it);
   }
+  written_ = false;
   numbers_ = assign_numbers(map_, had_);
+  switches_.clear();
+  for (const auto& [guid, number] : numbers_.of) {
+    if (map_.devices.at(guid).is_switch()) switches_[number] = guid;
+  }
   if (had_.size() > kMostRemembered) had_.clear();
   for (const auto& [guid, number] : numbers_.of) had_[guid] = number;
   writer_.begin(numbers_, plan_routes(make_net(map_, numbers_)), assignments_);
@@ -184,6 +193,7 @@ void Manager::write(uint64_t now_ns) {
     count_failure(now_ns);
     enter(ManagerState::kActive, "somebody has not answered; everything is looked at again soon");
   } else {
+    written_ = true;
     write_interrupted_ = false;
     times_.routed_ns = now_ns;
     enter(ManagerState::kActive, "the fabric is routed");

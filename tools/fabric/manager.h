@@ -109,7 +109,8 @@ class Manager {
   Map map_;
   Known known_;
   Numbers numbers_;
-  std::map<uint64_t, uint16_t> had_;  // numbers, by GUID
+  std::map<uint64_t, uint16_t> had_;       // numbers, by GUID
+  std::map<uint16_t, uint64_t> switches_;  // GUIDs, by number
   std::vector<Assignment> assignments_;
   Discovery discovery_;
   Writer writer_;
@@ -125,6 +126,7 @@ class Manager {
 
   std::set<uint64_t> dirty_;  // devices that have changed
   bool all_dirty_ = true;
+  bool written_ = false;          // the last plan
   bool replan_ = false;           // the map is right, what was written may be not
   bool trapped_ = false;          // since the last discovery began
   bool partly_ = false;           // the discovery is one of what has changed

@@ -23,9 +23,9 @@ bool Manager::may_interrupt(uint64_t now_ns, bool already) const {
 // Traps have no key. One is no more than a reason to look.
 void Manager::take_trap(const Trap& trap) {
   if (state_ == ManagerState::kWaiting) return;
-  const Device* const device = map_.with_number(trap.number);
-  if (device == nullptr || !device->is_switch()) return;
-  if (dirty_.size() < kMostDirty) dirty_.insert(device->data.guid);
+  const auto found = switches_.find(trap.number);
+  if (found == switches_.end()) return;
+  if (dirty_.size() < kMostDirty) dirty_.insert(found->second);
   trapped_ = true;
 }
 
@@ -99,6 +99,7 @@ void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   own_beat_.reset();
   other_.reset();
   known_.clear();
+  written_ = false;
   dirty_.clear();
   ++counts_.yields;
   // Two that have given way to each other do not come back at the same time.

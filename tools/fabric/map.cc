@@ -18,17 +18,6 @@ Device* Map::find(uint64_t guid) {
   return found == devices.end() ? nullptr : &found->second;
 }
 
-const Device* Map::with_number(uint16_t number) const {
-  const Device* found = nullptr;
-  if (number == kNoNumber) return nullptr;
-  for (const auto& [guid, device] : devices) {
-    if (device.data.number != number) continue;
-    if (found != nullptr) return nullptr;
-    found = &device;
-  }
-  return found;
-}
-
 bool Map::join(const PortId& a, const PortId& b) {
   Device* const of_a = find(a.guid);
   Device* const of_b = find(b.guid);
@@ -98,6 +87,22 @@ bool Map::credits() const {
     if (any) return true;
   }
   return false;
+}
+
+bool same_fabric(const Map& a, const Map& b) {
+  const auto same_port = [](const MapPort& one, const MapPort& other) {
+    return one.neighbour == other.neighbour && one.data.credits == other.data.credits;
+  };
+  const auto same_device = [&](const auto& one, const auto& other) {
+    const Device &x = one.second, &y = other.second;
+    return one.first == other.first && x.data.kind == y.data.kind &&
+           x.data.number == y.data.number && x.data.fixed == y.data.fixed &&
+           x.data.manager == y.data.manager && x.data.keyed == y.data.keyed &&
+           x.data.nodes == y.data.nodes &&
+           std::equal(x.ports.begin(), x.ports.end(), y.ports.begin(), y.ports.end(), same_port);
+  };
+  return a.own == b.own && std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(),
+                                      b.devices.end(), same_device);
 }
 
 const char* name_of_kind(uint8_t kind) {

@@ -54,9 +54,6 @@ class Map {
   const Device* find(uint64_t guid) const;
   Device* find(uint64_t guid);
 
-  // The device with that number; nullptr also if several have it.
-  const Device* with_number(uint16_t number) const;
-
   // Joins two ports. False if one of them has another neighbour already, or there is no such port.
   bool join(const PortId& a, const PortId& b);
 
@@ -70,6 +67,9 @@ class Map {
   // Whether some line has credit-based flow control.
   bool credits() const;
 };
+
+// Whether what is planned for one is right for the other one, too.
+bool same_fabric(const Map& a, const Map& b);
 
 // "switch 00000000000000a1 (32769)"
 std::string name_of(const Device& device);

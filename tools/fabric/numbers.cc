@@ -28,6 +28,7 @@ class Assigner {
     for (const auto& [guid, device] : map_.devices) {
       if (!device.data.fixed && numbers_.of.count(guid) == 0) give(device);
     }
+    report_narrow();
     return std::move(numbers_);
   }
 
@@ -75,6 +76,21 @@ class Assigner {
       return;
     }
     keep(device, static_cast<uint16_t>(number));
+  }
+
+  // Nodes that cannot talk to all others.
+  void report_narrow() {
+    uint32_t most = 0;
+    for (const auto& [guid, number] : numbers_.of) {
+      if (number < kFirstSwitch) most = std::max<uint32_t>(most, number);
+    }
+    for (const auto& [guid, number] : numbers_.of) {
+      const Device& device = map_.devices.at(guid);
+      if (device.is_switch() || device.data.nodes > most) continue;
+      numbers_.problems.push_back(fmt::format(
+          "{}: it can talk to numbers below {}, and there are some up to {}; build it for more",
+          name_of(device), device.data.nodes, most));
+    }
   }
 
   const Map& map_;

@@ -6,7 +6,7 @@
 namespace exrnic::fabric {
 namespace {
 
-constexpr size_t kMostProblems = 256;
+constexpr size_t kMostOfMap = 256;
 
 std::string number_text(uint16_t number) {
   return number == kNoNumber ? "-" : fmt::format("{}", number);
@@ -34,7 +34,7 @@ void add_duplicates(const Map& map, std::vector<std::string>& problems) {
 void add_ports(const Map& map, const Device& device, std::vector<std::string>& problems) {
   const bool last = device.path.out.size() >= kMostLines;
   for (size_t i = 0; i < device.ports.size(); ++i) {
-    if (problems.size() >= kMostProblems) return;
+    if (problems.size() >= kMostOfMap) return;
     const MapPort& port = device.ports[i];
     const std::string name = port_text(map, {device.data.guid, static_cast<uint16_t>(i)});
     if (port.silent) {

@@ -35,12 +35,6 @@ void keep_unless_empty(std::map<uint32_t, Block>& blocks, uint32_t number, const
   }
 }
 
-RoutesBlock no_routes() {
-  RoutesBlock block;
-  block.fill(kNoPort);
-  return block;
-}
-
 }  // namespace
 
 void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> assignments) {

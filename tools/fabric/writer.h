@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/fabric/changes.h"
 #include "tools/fabric/known.h"
 #include "tools/fabric/map.h"
 #include "tools/fabric/numbers.h"

@@ -10,7 +10,7 @@
 namespace exrnic::fabric::testing {
 namespace {
 
-constexpr uint16_t kNone = 0xffff;
+constexpr uint16_t kUnnumbered = 0xffff;
 
 bool up(const FakeFabric& fabric, int device, uint16_t port) {
   const auto& ports = fabric.at(device).ports;
@@ -34,7 +34,7 @@ std::string trouble_between(const FakeFabric& fabric, const std::vector<int>& fr
                             const std::vector<int>& to) {
   for (const int target : to) {
     const uint16_t number = fabric.at(target).number;
-    if (number == kNone) return fmt::format("device {} has no number", target);
+    if (number == kUnnumbered) return fmt::format("device {} has no number", target);
     for (const int device : from) {
       if (device != target && end_of(fabric, device, number) != target) {
         return fmt::format("from device {} to {} ({})", device, target, number);
@@ -81,7 +81,7 @@ class Waits {
   // Ways of frames for this device from all switches, whether nodes are there or not.
   void add_device(int target) {
     const uint16_t to = fabric_.at(target).number;
-    if (to == kNone) return;
+    if (to == kUnnumbered) return;
     for (size_t i = 0; i < fabric_.size(); ++i) {
       const int device = static_cast<int>(i);
       const FakeDevice& at = fabric_.at(device);

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/known.h"
+#include "tools/fabric/changes.h"
 
 #include <algorithm>
 #include <set>
-#include <tuple>
+
+#include "tools/fabric/turns.h"
 
 namespace exrnic::fabric {
 namespace {
-
-RoutesBlock no_routes() {
-  RoutesBlock block;
-  block.fill(kNoPort);
-  return block;
-}
 
 template <typename Block>
 const Block& block_of(const std::map<uint32_t, Block>& blocks, uint32_t number,
@@ -35,6 +30,7 @@ bool leads_somewhere(const Device& device, uint16_t port) {
   return port < device.ports.size() && device.ports[port].neighbour.has_value();
 }
 
+// Whether frames are lost, or may go round, until it is written.
 bool urgent_routes(const Device& device, const SwitchPlan& plan, const RoutesBlock& is,
                    const RoutesBlock& wanted) {
   for (unsigned i = 0; i < kRoutesOfBlock; ++i) {
@@ -45,16 +41,36 @@ bool urgent_routes(const Device& device, const SwitchPlan& plan, const RoutesBlo
   return false;
 }
 
+// Of the old block what may stay while others become new.
+RoutesBlock kept(const RoutesBlock& is, const RoutesBlock& wanted, uint32_t number, bool unsure,
+                 const std::set<uint16_t>& turning) {
+  RoutesBlock result = is;
+  for (unsigned i = 0; i < kRoutesOfBlock; ++i) {
+    const auto to = static_cast<uint16_t>(number * kRoutesOfBlock + i);
+    if (is[i] != wanted[i] && (unsure || turning.count(to) != 0)) result[i] = kNoPort;
+  }
+  return result;
+}
+
 void add_routes(const Device& device, const SwitchPlan& plan, const KnownSwitch& known,
-                std::vector<BlockWrite>& writes) {
+                const std::set<uint16_t>& turning, std::vector<BlockWrite>& writes) {
   const RoutesBlock none = no_routes();
   for (const uint32_t number : blocks_of_both(plan.routes, known.routes, known.unsure_routes)) {
     const RoutesBlock& is = block_of(known.routes, number, none);
     const RoutesBlock& wanted = block_of(plan.routes, number, none);
     const bool unsure = known.unsure_routes.count(number) != 0;
     if (is == wanted && !unsure) continue;
-    BlockWrite write{device.data.guid, number, false, false, plan.rank, wanted, {}};
-    write.urgent = unsure || urgent_routes(device, plan, is, wanted);
+    BlockWrite write{device.data.guid, number, false, true, plan.rank, wanted, {}};
+    if (turning.empty()) {
+      write.urgent = unsure || urgent_routes(device, plan, is, wanted);
+      writes.push_back(write);
+      continue;
+    }
+    write.ports = kept(is, wanted, number, unsure, turning);
+    if (unsure || write.ports != is) writes.push_back(write);
+    if (write.ports == wanted) continue;
+    write.urgent = false;
+    write.ports = wanted;
     writes.push_back(write);
   }
 }
@@ -80,12 +96,14 @@ void add_floods(const Device& device, const SwitchPlan& plan, const KnownSwitch&
 std::vector<BlockWrite> writes_for(const Map& map, const RoutesPlan& plan, const Known& known) {
   std::vector<BlockWrite> writes;
   const KnownSwitch nothing;
+  std::set<uint16_t> turning;
+  if (plan.up_down) turning = numbers_that_turn(map, plan, known);
   for (const auto& [guid, item] : plan.switches) {
     const Device* const device = map.find(guid);
     if (device == nullptr) continue;
     const auto found = known.find(guid);
     const KnownSwitch& is = found == known.end() ? nothing : found->second;
-    add_routes(*device, item, is, writes);
+    add_routes(*device, item, is, turning, writes);
     add_floods(*device, item, is, writes);
   }
   std::stable_sort(writes.begin(), writes.end(), [](const BlockWrite& a, const BlockWrite& b) {
