@@ -3,6 +3,7 @@
 #include <asm/byteorder.h>
 #include <linux/string.h>
 
+#include "exrnic_driver.h"
 #include "regs.h"
 
 #define EXRNIC_MANAGEMENT_WORDS (EXRNIC_MANAGEMENT_FRAME_BYTES / sizeof(u32))
@@ -70,7 +71,9 @@ int exrnic_management_receive(struct exrnic_device *edev, u8 *frame)
 	if (!err && !(status & EXRNIC_MANAGEMENT_STATUS_BITS_WAITING))
 		err = -EAGAIN;
 	for (i = 0; !err && i < EXRNIC_MANAGEMENT_WORDS; i++) {
-		word = cpu_to_le32(exrnic_read(edev, EXRNIC_REG_MANAGEMENT_IN + i * sizeof(word)));
+		word = 0;
+		if (exrnic_management_word_counts(frame, i))
+			word = cpu_to_le32(exrnic_read(edev, EXRNIC_REG_MANAGEMENT_IN + i * sizeof(word)));
 		memcpy(frame + i * sizeof(word), &word, sizeof(word));
 	}
 	if (!err)

@@ -54,4 +54,23 @@ static inline int exrnic_mbox_status_errno(enum exrnic_mbox_op op, uint32_t stat
   return EIO;
 }
 
+/*
+ * Whether a word of a management frame that has come says anything: the path has as many ports as
+ * its way is long, and data are zero where their attribute has none. frame: with the words before
+ * it; those that say nothing are zero.
+ */
+static inline int exrnic_management_word_counts(const uint8_t* frame, unsigned int word) {
+  const uint8_t* header = frame + EXRNIC_ETH_BYTES;
+  const unsigned int at = word * 4;
+  const unsigned int data = at - EXRNIC_MANAGEMENT_DATA_AT;
+
+  if (at < EXRNIC_MANAGEMENT_PATH_AT) return 1;
+  if (at < EXRNIC_MANAGEMENT_DATA_AT)
+    return at <= EXRNIC_MANAGEMENT_PATH_AT + 2 * exrnic_management_header_hops(header);
+  if (exrnic_management_header_method(header) == EXRNIC_MANAGEMENT_METHOD_TRAP)
+    return data < EXRNIC_MANAGEMENT_PORT_BYTES;
+  return exrnic_management_header_attribute(header) != EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE ||
+         data < EXRNIC_MANAGEMENT_DEVICE_BYTES;
+}
+
 #endif

@@ -997,6 +997,7 @@ enum exrnic_management_attribute {
   EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS = 1,  // Of a switch: MANAGEMENT_PORTS times management_port, modifier is the block. Cannot be set. In a trap: one management_port, modifier is its number
   EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES = 2,  // Of a switch: MANAGEMENT_ROUTES ports, modifier is the block
   EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS = 3,  // Of a switch: MANAGEMENT_FLOODS bits, modifier is the block. Frames to groups leave by the ports that are set, but not by the one that they came by
+  EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS = 5,  // Of a switch: a bit for each block of routes in which there is one, the first block in bit 7 of the first byte. Cannot be set; modifier is 0
   EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT = 4,  // Of a PEB: management_assignment, modifier is the port
 };
 
@@ -1613,7 +1614,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_CLOCK_KHZ 0x01c  // ro: Core clock, kHz (a strap of the board)
 #define EXRNIC_REG_STATUS 0x020  // ro: How it is; flags device_status
 #define EXRNIC_REG_CONTROL 0x024  // rw: What the driver lets it do; flags device_control
-#define EXRNIC_REG_NODE_ID 0x028  // ro: Node identifier (a strap of the board)
+#define EXRNIC_REG_NODE_ID 0x028  // ro: Node identifier: a strap of the board, or what a fabric's manager has said. NODE_NONE: it has not yet
 #define EXRNIC_REG_MAC_LO 0x02c  // ro: MAC address, last four bytes
 #define EXRNIC_REG_MAC_HI 0x030  // ro: MAC address, first two bytes
 #define EXRNIC_REG_MTU 0x034  // rw: Payload bytes of a frame; MTU_MIN to MTU_MAX, a multiple of MTU_STEP; others are ignored

@@ -655,6 +655,7 @@ package exrnic_pkg;
     MANAGEMENT_ATTRIBUTE_PORTS = 16'h1,  // Of a switch: MANAGEMENT_PORTS times management_port, modifier is the block. Cannot be set. In a trap: one management_port, modifier is its number
     MANAGEMENT_ATTRIBUTE_ROUTES = 16'h2,  // Of a switch: MANAGEMENT_ROUTES ports, modifier is the block
     MANAGEMENT_ATTRIBUTE_FLOODS = 16'h3,  // Of a switch: MANAGEMENT_FLOODS bits, modifier is the block. Frames to groups leave by the ports that are set, but not by the one that they came by
+    MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS = 16'h5,  // Of a switch: a bit for each block of routes in which there is one, the first block in bit 7 of the first byte. Cannot be set; modifier is 0
     MANAGEMENT_ATTRIBUTE_ASSIGNMENT = 16'h4  // Of a PEB: management_assignment, modifier is the port
   } management_attribute_e;
 
@@ -1187,7 +1188,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_CLOCK_KHZ = 16'h01c;  // ro: Core clock, kHz (a strap of the board)
   localparam logic [15:0] REG_STATUS = 16'h020;  // ro: How it is; flags device_status
   localparam logic [15:0] REG_CONTROL = 16'h024;  // rw: What the driver lets it do; flags device_control
-  localparam logic [15:0] REG_NODE_ID = 16'h028;  // ro: Node identifier (a strap of the board)
+  localparam logic [15:0] REG_NODE_ID = 16'h028;  // ro: Node identifier: a strap of the board, or what a fabric's manager has said. NODE_NONE: it has not yet
   localparam logic [15:0] REG_MAC_LO = 16'h02c;  // ro: MAC address, last four bytes
   localparam logic [15:0] REG_MAC_HI = 16'h030;  // ro: MAC address, first two bytes
   localparam logic [15:0] REG_MTU = 16'h034;  // rw: Payload bytes of a frame; MTU_MIN to MTU_MAX, a multiple of MTU_STEP; others are ignored

@@ -94,6 +94,7 @@ return {
     {name = "ports", value = 1, doc = "Of a switch: MANAGEMENT_PORTS times management_port, modifier is the block. Cannot be set. In a trap: one management_port, modifier is its number"},
     {name = "routes", value = 2, doc = "Of a switch: MANAGEMENT_ROUTES ports, modifier is the block"},
     {name = "floods", value = 3, doc = "Of a switch: MANAGEMENT_FLOODS bits, modifier is the block. Frames to groups leave by the ports that are set, but not by the one that they came by"},
+    {name = "route_blocks", value = 5, doc = "Of a switch: a bit for each block of routes in which there is one, the first block in bit 7 of the first byte. Cannot be set; modifier is 0"},
     {name = "assignment", value = 4, doc = "Of a PEB: management_assignment, modifier is the port"},
   },
   management_kind = {

@@ -80,6 +80,8 @@ exrnic_management_status SwitchAgent::serve(exrnic_management_attribute attribut
   switch (attribute) {
     case EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS:
       return sets ? EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE : serve_ports(modifier, data);
+    case EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS:
+      return sets ? EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE : serve_route_blocks(modifier, data);
     case EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES:
       return serve_routes(modifier, sets, data);
     case EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS:
@@ -105,6 +107,15 @@ exrnic_management_status SwitchAgent::serve_ports(uint32_t modifier, uint8_t* da
     return EXRNIC_MANAGEMENT_STATUS_NO_BLOCK;
   for (unsigned i = 0; i < EXRNIC_MANAGEMENT_PORTS; ++i)
     put_port(modifier * EXRNIC_MANAGEMENT_PORTS + i, data + i * EXRNIC_MANAGEMENT_PORT_BYTES);
+  return EXRNIC_MANAGEMENT_STATUS_OK;
+}
+
+exrnic_management_status SwitchAgent::serve_route_blocks(uint32_t modifier, uint8_t* data) const {
+  if (modifier != 0) return EXRNIC_MANAGEMENT_STATUS_NO_BLOCK;
+  for (unsigned number = 0; number < EXRNIC_MAX_NODE; ++number) {
+    const unsigned block = number / EXRNIC_MANAGEMENT_ROUTES;
+    if (owner_.route(static_cast<uint16_t>(number))) data[block / 8] |= bit_of(block);
+  }
   return EXRNIC_MANAGEMENT_STATUS_OK;
 }
 

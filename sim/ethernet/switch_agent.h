@@ -67,6 +67,7 @@ class SwitchAgent final : private management::Agent {
   void count(exrnic_counter which) override;
 
   exrnic_management_status serve_ports(uint32_t modifier, uint8_t* data) const;
+  exrnic_management_status serve_route_blocks(uint32_t modifier, uint8_t* data) const;
   exrnic_management_status serve_routes(uint32_t modifier, bool sets, uint8_t* data);
   exrnic_management_status serve_floods(uint32_t modifier, bool sets, uint8_t* data);
   void put_port(unsigned port, uint8_t* data) const;

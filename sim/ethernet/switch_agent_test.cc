@@ -171,6 +171,10 @@ TEST_CASE("routes that are set are those that frames take, and no others") {
   CHECK(bench.set_route(70, EXRNIC_PORT_NONE) == EXRNIC_MANAGEMENT_STATUS_OK);
   CHECK(goes(70) == -1);
   CHECK(goes(71) == 3);
+  Bytes blocks = bench.asked(EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS, 0);
+  Bytes expected(EXRNIC_MANAGEMENT_DATA_BYTES);
+  expected[0] = 0x40;  // numbers 64 to 127
+  CHECK(std::equal(expected.begin(), expected.end(), management::data(blocks)));
   CHECK(Bench::status_of(bench.asked(EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, 1024)) ==
         EXRNIC_MANAGEMENT_STATUS_NO_BLOCK);
 }

@@ -124,6 +124,7 @@ class Frames {
     exrnic_eth_set_src(frame.data(), destination());
     exrnic_management_header_set_transaction(header, random_());
     exrnic_management_header_set_key(header, keys_[below(3)]);
+    header[EXRNIC_MANAGEMENT_HEADER_BYTES - 1] = static_cast<uint8_t>(below(2));
     const uint64_t hops = chance(10) ? below(256) : below(5);
     const bool directed = exrnic_eth_dst(frame.data()) == management::kAnyone;
     if (directed || chance(8)) {

@@ -215,7 +215,8 @@ TEST_CASE("a switch that takes nothing of what it is told is told of, and writte
   const Built built = star(fabric, 4);
   fabric.at(built.switches[0]).lie = [](Frame& frame) {
     const bool routes = about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES);
-    if (routes) exrnic_management_header_set_status(&frame[kHeaderAt], EXRNIC_MANAGEMENT_STATUS_BAD_VALUE);
+    if (routes)
+      exrnic_management_header_set_status(&frame[kHeaderAt], EXRNIC_MANAGEMENT_STATUS_BAD_VALUE);
     return true;
   };
   Manager& manager = fabric.manage(built.nodes[0], options());

@@ -109,8 +109,9 @@ Request set_assignment(Way way, uint32_t port, const AssignmentData& assignment)
 }
 
 std::optional<uint8_t> method_of(const Frame& frame) {
-  const bool management = exrnic_eth_ethertype(frame.data()) == EXRNIC_MANAGEMENT_ETHERTYPE &&
-                          exrnic_management_header_version(&frame[kHeaderAt]) == EXRNIC_MANAGEMENT_VERSION;
+  const bool management =
+      exrnic_eth_ethertype(frame.data()) == EXRNIC_MANAGEMENT_ETHERTYPE &&
+      exrnic_management_header_version(&frame[kHeaderAt]) == EXRNIC_MANAGEMENT_VERSION;
   if (!management) return std::nullopt;
   return static_cast<uint8_t>(exrnic_management_header_method(&frame[kHeaderAt]));
 }
@@ -122,12 +123,13 @@ uint64_t transaction_of(const Frame& frame) {
 std::optional<Answer> parse_answer(const Frame& frame, const Request& request) {
   const uint8_t* header = &frame[kHeaderAt];
   const Path& path = request.way.path;
-  const bool fits =
-      method_of(frame) == EXRNIC_MANAGEMENT_METHOD_ANSWER &&
-      exrnic_management_header_attribute(header) == request.attribute &&
-      exrnic_management_header_modifier(header) == request.modifier &&
-      exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == path.out.size() &&
-      exrnic_management_header_status(header) <= EXRNIC_MANAGEMENT_STATUS_FIXED && path_fits(frame, path);
+  const bool fits = method_of(frame) == EXRNIC_MANAGEMENT_METHOD_ANSWER &&
+                    exrnic_management_header_attribute(header) == request.attribute &&
+                    exrnic_management_header_modifier(header) == request.modifier &&
+                    exrnic_management_header_hop(header) == 0 &&
+                    exrnic_management_header_hops(header) == path.out.size() &&
+                    exrnic_management_header_status(header) <= EXRNIC_MANAGEMENT_STATUS_FIXED &&
+                    path_fits(frame, path);
   if (!fits) return std::nullopt;
   Answer answer;
   answer.status = static_cast<uint8_t>(exrnic_management_header_status(header));
@@ -138,10 +140,11 @@ std::optional<Answer> parse_answer(const Frame& frame, const Request& request) {
 
 std::optional<Trap> parse_trap(const Frame& frame) {
   const uint8_t* header = &frame[kHeaderAt];
-  const bool fits = method_of(frame) == EXRNIC_MANAGEMENT_METHOD_TRAP &&
-                    exrnic_management_header_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS &&
-                    exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == 0 &&
-                    exrnic_eth_src(frame.data()) >> kNumberBits == EXRNIC_MAC_PREFIX;
+  const bool fits =
+      method_of(frame) == EXRNIC_MANAGEMENT_METHOD_TRAP &&
+      exrnic_management_header_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS &&
+      exrnic_management_header_hop(header) == 0 && exrnic_management_header_hops(header) == 0 &&
+      exrnic_eth_src(frame.data()) >> kNumberBits == EXRNIC_MAC_PREFIX;
   if (!fits) return std::nullopt;
   return Trap{static_cast<uint16_t>(exrnic_eth_src(frame.data())),
               static_cast<uint32_t>(exrnic_management_header_modifier(header))};
@@ -183,6 +186,8 @@ RoutesBlock parse_routes(const Data& data) {
   for (unsigned i = 0; i < kRoutesOfBlock; ++i) ports[i] = load(&data[2 * i]);
   return ports;
 }
+
+bool has_routes(const Data& blocks, unsigned block) { return flood_bit(blocks, block); }
 
 RoutesBlock no_routes() {
   RoutesBlock ports;

@@ -17,6 +17,7 @@ constexpr uint16_t kNoPort = EXRNIC_PORT_NONE;
 constexpr unsigned kMostLines = EXRNIC_MANAGEMENT_HOPS - 1;  // of a directed way
 constexpr unsigned kPortsOfBlock = EXRNIC_MANAGEMENT_PORTS;
 constexpr unsigned kRoutesOfBlock = EXRNIC_MANAGEMENT_ROUTES;
+constexpr unsigned kRouteBlocks = EXRNIC_MAX_NODE / kRoutesOfBlock;
 constexpr unsigned kFloodsOfBlock = EXRNIC_MANAGEMENT_FLOODS;
 
 using Data = std::array<uint8_t, EXRNIC_MANAGEMENT_DATA_BYTES>;
@@ -117,6 +118,7 @@ std::optional<DeviceData> parse_device(const Data& data);
 PortData parse_port(const Data& data, unsigned place);  // in its block
 RoutesBlock parse_routes(const Data& data);
 RoutesBlock no_routes();
+bool has_routes(const Data& blocks, unsigned block);  // of the attribute route_blocks
 AssignmentData parse_assignment(const Data& data);
 
 // Port `port` of a block of floods.

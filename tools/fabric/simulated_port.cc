@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libverbs-lite/data_path/exrnic_driver.h"
+
 namespace exrnic::fabric {
 namespace {
 
@@ -34,8 +36,9 @@ bool SimulatedPort::send(const Frame& frame) {
 std::optional<Frame> SimulatedPort::receive() {
   if (!(load(EXRNIC_REG_MANAGEMENT_STATUS) & EXRNIC_MANAGEMENT_STATUS_BITS_WAITING))
     return std::nullopt;
-  Frame frame;
+  Frame frame{};
   for (uint32_t at = 0; at < frame.size(); at += sizeof(uint32_t)) {
+    if (!exrnic_management_word_counts(frame.data(), at / sizeof(uint32_t))) continue;
     const uint32_t word = load(EXRNIC_REG_MANAGEMENT_IN + at);
     std::memcpy(frame.data() + at, &word, sizeof(word));
   }

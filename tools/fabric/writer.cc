@@ -107,14 +107,11 @@ void Writer::read_switches() {
     if (device.data.manager == kNoNumber) known = nothing;
     if (known.complete) continue;
     known = nothing;
-    const uint32_t numbers = std::min<uint32_t>(device.data.nodes, kNoNumber);
-    for (uint32_t block = 0; block * kRoutesOfBlock < numbers; ++block) {
-      ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, block),
-          [&known, block](const Answer& answer) {
-            if (!answer.ok()) return;
-            keep_unless_empty(known.routes, block, parse_routes(answer.data), no_routes());
-          });
-    }
+    ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS),
+        [this, &known, path = device.path](const Answer& answer) {
+          for (unsigned block = 0; answer.ok() && block < kRouteBlocks; ++block)
+            if (has_routes(answer.data, block)) read_routes(known, path, block);
+        });
     for (uint32_t block = 0; block * kFloodsOfBlock < device.ports.size(); ++block) {
       ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
           [&known, block](const Answer& answer) {
@@ -122,6 +119,14 @@ void Writer::read_switches() {
           });
     }
   }
+}
+
+void Writer::read_routes(KnownSwitch& known, const Path& path, uint32_t block) {
+  ask(get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, block),
+      [&known, block](const Answer& answer) {
+        if (!answer.ok()) return;
+        keep_unless_empty(known.routes, block, parse_routes(answer.data), no_routes());
+      });
 }
 
 uint16_t Writer::number_of(uint64_t guid) const {

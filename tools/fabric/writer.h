@@ -57,6 +57,7 @@ class Writer {
 
   void start(Stage stage);
   void read_switches();
+  void read_routes(KnownSwitch& known, const Path& path, uint32_t block);
   void set_devices(bool switches);
   void set_device(uint64_t guid, const DeviceChange& change);
   void write_blocks(bool urgent);

@@ -119,14 +119,14 @@ class SimTransport : public Transport {
     return Guard([&] {
       if (!(ManagementStatus() & EXRNIC_MANAGEMENT_STATUS_BITS_WAITING))
         throw SimError(EAGAIN, "no management frame waits");
-      uint32_t words[EXRNIC_MANAGEMENT_FRAME_BYTES / sizeof(uint32_t)];
-      uint32_t reg = EXRNIC_REG_MANAGEMENT_IN;
-      for (uint32_t& word : words) {
-        word = link_.Read(reg);
-        reg += sizeof(word);
+      uint8_t bytes[EXRNIC_MANAGEMENT_FRAME_BYTES] = {};
+      for (uint32_t at = 0; at < sizeof(bytes); at += sizeof(uint32_t)) {
+        if (!exrnic_management_word_counts(bytes, at / sizeof(uint32_t))) continue;
+        const uint32_t word = link_.Read(EXRNIC_REG_MANAGEMENT_IN + at);
+        memcpy(bytes + at, &word, sizeof(word));
       }
       link_.Write({{EXRNIC_REG_MANAGEMENT_TAKEN, 1}});
-      memcpy(frame, words, sizeof(words));
+      memcpy(frame, bytes, sizeof(bytes));
     });
   }
 

@@ -7,6 +7,8 @@
 namespace exrnic::management {
 namespace {
 
+constexpr size_t kReserved = 8;  // bytes at the end of the header
+
 bool well_formed(const Bytes& frame) {
   return frame.size() == EXRNIC_MANAGEMENT_FRAME_BYTES &&
          exrnic_management_header_version(header(frame)) == EXRNIC_MANAGEMENT_VERSION;
@@ -76,6 +78,8 @@ void Agent::answer(unsigned from, Bytes&& frame) {
   exrnic_management_header_set_status(header, status);
   exrnic_management_header_set_key(header, 0);
   const auto hops = static_cast<unsigned>(exrnic_management_header_hops(header));
+  std::fill(header + EXRNIC_MANAGEMENT_HEADER_BYTES - kReserved,
+            header + EXRNIC_MANAGEMENT_HEADER_BYTES, uint8_t{0});
   put_number(hop_of(frame, hops), from);
   const bool routed = exrnic_eth_dst(frame.data()) != kAnyone;
   if (routed) exrnic_eth_set_dst(frame.data(), exrnic_eth_src(frame.data()));

@@ -98,6 +98,7 @@ void NodeAgent::run(FrameSink& sink) {
 }
 
 void NodeAgent::reset() {
+  store_ = {};
   out_.clear();
   in_.clear();
   sending_ = false;

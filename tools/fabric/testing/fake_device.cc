@@ -37,7 +37,8 @@ void FakeDevice::forget() {
 
 std::vector<Sent> FakeDevice::take(Frame frame, uint16_t in) {
   uint8_t* const header = &frame[kHeaderAt];
-  if (exrnic_eth_ethertype(frame.data()) != 0x88b6 || exrnic_management_header_version(header) != 1) {
+  if (exrnic_eth_ethertype(frame.data()) != 0x88b6 ||
+      exrnic_management_header_version(header) != 1) {
     return drop();
   }
   const uint64_t method = exrnic_management_header_method(header);
@@ -118,6 +119,14 @@ uint8_t FakeDevice::handle(Frame& frame) {
     if (modifier == 0) status = handle_device(data, set);
   } else if (attribute == EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES && is_switch()) {
     status = handle_routes(data, modifier, set);
+  } else if (attribute == EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS && is_switch() && !set) {
+    if (modifier != 0) return EXRNIC_MANAGEMENT_STATUS_NO_BLOCK;
+    std::fill_n(data, kDataBytes, 0);
+    for (const auto& route : routes) {
+      const unsigned block = route.first / EXRNIC_MANAGEMENT_ROUTES;
+      data[block / 8] |= static_cast<uint8_t>(0x80u >> block % 8);
+    }
+    return EXRNIC_MANAGEMENT_STATUS_OK;
   } else if (attribute == EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS && is_switch()) {
     status = handle_floods(data, modifier, set);
   } else if (attribute == EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT && peb) {
