@@ -22,6 +22,10 @@
 #include "simulator.h"
 #include "sysfs.h"
 #include "tables.h"
+#include "tools/fabric/arguments.h"
+#include "tools/fabric/look.h"
+#include "tools/fabric/text.h"
+#include "tools/fabric/verbs_port.h"
 
 namespace exrnic::ctl {
 namespace {
@@ -47,6 +51,9 @@ struct Arguments {
   std::string device;
   bool heal = false;
   std::string losses;  // a file; empty: the newest
+  std::string rnic;    // as vl_open_rnic() has it
+  std::string key_file;
+  bool dot = false;
 };
 
 void print(const std::string& text) {
@@ -206,6 +213,14 @@ void assign(const Arguments& arguments) {
   print(answer.at("done").get<std::string>() + '\n');
 }
 
+void show_fabric(const Arguments& arguments) {
+  constexpr double kTimeoutMs = 200;
+  const uint64_t key = arguments.key_file.empty() ? 0 : fabric::read_key(arguments.key_file);
+  fabric::VerbsPort port(arguments.rnic);
+  const fabric::Map map = fabric::look_at_fabric(port, key, kTimeoutMs);
+  print(arguments.dot ? fabric::dot_of(map) : fabric::text_of(map, fabric::problems_of(map)));
+}
+
 void why(const Arguments& arguments) {
   constexpr size_t kMost = 20;
   const std::string path = arguments.losses.empty() ? find_losses() : arguments.losses;
@@ -224,6 +239,17 @@ void describe_why(CLI::App& app, Arguments& arguments) {
   command->add_flag("--all", arguments.all, "Each of them, not the last 20");
   command->add_flag("--json", arguments.json, "As one line of JSON");
   command->callback([&] { why(arguments); });
+}
+
+void describe_fabric(CLI::App& app, Arguments& arguments) {
+  auto* command = app.add_subcommand(
+      "fabric", "Print the map of the fabric: nodes, switches, lines, and what is wrong");
+  command->add_option(
+      "--device", arguments.rnic,
+      "The RNIC to look from: exrnic0, or sim:PATH (default: VL_DEVICE, or exrnic0)");
+  command->add_option("--key-file", arguments.key_file, "As exrnic-fm has it");
+  command->add_flag("--dot", arguments.dot, "As a graph for Graphviz: | dot -Tsvg");
+  command->callback([&] { show_fabric(arguments); });
 }
 
 void describe_counters(CLI::App& app, Arguments& arguments) {
@@ -282,6 +308,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   describe_counters(app, arguments);
   describe_link(app, arguments);
   describe_why(app, arguments);
+  describe_fabric(app, arguments);
   auto* command = app.add_subcommand("partition", "Let groups of nodes hear only themselves");
   command->add_option("groups", arguments.groups, "Such as 0,1 2,3; the others are one more");
   command->add_flag("--heal", arguments.heal, "Everybody hears everybody");

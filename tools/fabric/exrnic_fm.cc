@@ -32,7 +32,6 @@ struct Arguments {
   std::vector<std::string> assignments;
   bool standby = false;
   bool once = false;
-  bool show = false;
   double sweep_s = 1;
   double takeover_s = 5;
   double timeout_ms = 100;
@@ -50,8 +49,6 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_flag("--standby", arguments.standby,
                "Wait until the manager that there is stands still, and take over then");
   app.add_flag("--once", arguments.once, "End when all is written, instead of watching");
-  app.add_flag("--show", arguments.show,
-               "Change nothing: look at the fabric, print the map, and end");
   app.add_option("--map", arguments.map_file, "Keep the map as text in this file")
       ->type_name("FILE");
   app.add_option("--dot", arguments.dot_file,
@@ -107,7 +104,6 @@ class Program {
         manager_(port_, options_) {}
 
   int run() {
-    if (arguments_.show) return show();
     while (!stop_asked(0)) {
       const uint64_t due = manager_.poll(now_ns());
       tell();
@@ -128,25 +124,6 @@ class Program {
   bool stop_asked(int wait_ms) {
     pollfd stop = {stop_.fd(), POLLIN, 0};
     return ::poll(&stop, 1, wait_ms) == 1;
-  }
-
-  // What a look at everything finds.
-  int show() {
-    Requests requests(port_, {options_.key, options_.timeout_ns, options_.tries, options_.seed},
-                      [](const Trap& /*trap*/) {});
-    Discovery discovery(requests, options_.limits);
-    discovery.begin_all();
-    for (;;) {
-      requests.poll(now_ns());
-      if (discovery.advance()) break;
-      if (stop_asked(0)) return kFailed;
-    }
-    if (discovery.failed())
-      throw PortError("the own RNIC does not answer; has it another key? Give --key-file");
-    const std::vector<std::string> problems = problems_of(discovery.map());
-    say(text_of(discovery.map(), problems));
-    if (!arguments_.dot_file.empty()) write_file(arguments_.dot_file, dot_of(discovery.map()));
-    return problems.empty() ? 0 : kFailed;
   }
 
   // What is new: the state, and once all is written how that went.

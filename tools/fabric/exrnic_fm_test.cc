@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-fm and exrnicctl at nodes of exrnic-sim, as a user starts them.
+#include <sys/wait.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "sim/testing/simulator_process.h"
+#include "sim/testing/temp_dir.h"
+
+namespace exrnic {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+struct Outcome {
+  int status;
+  std::string text;  // of both outputs
+};
+
+Outcome run(const std::string& command) {
+  std::FILE* const out = ::popen(("timeout 60 " + command + " 2>&1").c_str(), "r");
+  REQUIRE(out != nullptr);
+  Outcome outcome{0, {}};
+  char buffer[4096];
+  while (const size_t bytes = std::fread(buffer, 1, sizeof(buffer), out))
+    outcome.text.append(buffer, bytes);
+  const int status = ::pclose(out);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  return outcome;
+}
+
+// A program that goes on until it is told to end.
+class Background {
+ public:
+  explicit Background(const std::string& command) {
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      ::execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
+      ::_exit(127);
+    }
+  }
+  ~Background() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  int end(int signal) {
+    ::kill(pid_, signal);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Bench {
+  explicit Bench(const std::string& topology, unsigned nodes = 4,
+                 const std::string& fabric = "managed")
+      : simulator(arguments(folder, topology, nodes, fabric)) {
+    simulator.wait_until_ready();
+    std::ofstream(folder / "key") << "1234abcd\n";
+  }
+  static std::vector<std::string> arguments(const TempDir& folder, const std::string& topology,
+                                            unsigned nodes, const std::string& fabric) {
+    std::vector<std::string> all = {"--core",   "ref",  "--topology", topology,
+                                    "--fabric", fabric, "--control",  folder / "control"};
+    for (unsigned node = 0; node < nodes; ++node) {
+      all.push_back("--node");
+      all.push_back("vfio-user:" + folder / std::to_string(node));
+    }
+    return all;
+  }
+  std::string node(unsigned number) const { return "sim:" + folder / std::to_string(number); }
+  std::string manager(unsigned node_number, const std::string& more) const {
+    return EXRNIC_FM " --device " + node(node_number) + " --key-file " + folder / "key" + " " +
+           more;
+  }
+  Outcome control(const std::string& command) const {
+    return run(EXRNICCTL " --control " + folder / "control" + " " + command);
+  }
+  std::string fabric(unsigned node_number, const std::string& more = "") const {
+    return EXRNICCTL " fabric --device " + node(node_number) + " --key-file " + folder / "key" +
+           " " + more;
+  }
+
+  TempDir folder;
+  Simulator simulator;
+};
+
+TEST_CASE("a fabric is managed by one program, and others work in it") {
+  Bench bench("two-levels:6");
+  const Outcome managed = run(bench.manager(0, "--once"));
+  INFO(managed.text);
+  REQUIRE(managed.status == 0);
+  CHECK_THAT(managed.text, ContainsSubstring("6 nodes and 4 switches"));
+
+  const Outcome map = run(bench.fabric(1));
+  INFO(map.text);
+  CHECK(map.status == 0);
+  CHECK_THAT(map.text, ContainsSubstring("0245585200000005  rnic             5"));
+  CHECK_THAT(map.text, ContainsSubstring("switch"));
+  CHECK_THAT(run(bench.fabric(1, "--dot")).text, ContainsSubstring("graph"));
+
+  const std::string pingpong = EXRNIC_PINGPONG " --rounds 10 --oob unix:" + bench.folder / "oob";
+  Background server("env VL_DEVICE=" + bench.node(3) + " " + pingpong + " --node 3 >/dev/null");
+  const Outcome client = run("env VL_DEVICE=" + bench.node(2) + " " + pingpong + " --node 2");
+  INFO(client.text);
+  CHECK(client.status == 0);
+}
+
+TEST_CASE("who manages repairs what is cut, keeps its map in a file, and ends when it is told to") {
+  Bench bench("ring:4");
+  const std::string map = bench.folder / "map";
+  const std::string dot = bench.folder / "dot";
+  Background manager(
+      bench.manager(0, "--sweep 0.2 --map " + map + " --dot " + dot + " >/dev/null"));
+  const auto becomes = [&](const std::string& text) {
+    for (unsigned tries = 0; tries < 200; ++tries) {
+      if (text_of(map).find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    INFO(text_of(map));
+    return false;
+  };
+  CHECK(becomes("0245585200000003  rnic             3"));
+  CHECK_THAT(text_of(dot), ContainsSubstring("graph"));
+  CHECK(bench.control("link 3-switch3 down").status == 0);
+  const auto lost = [&] {
+    for (unsigned tries = 0; tries < 200; ++tries) {
+      if (text_of(map).find("0245585200000003") == std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+  };
+  CHECK(lost());
+  CHECK(bench.control("link 3-switch3 up").status == 0);
+  CHECK(becomes("0245585200000003  rnic             3"));
+  CHECK(manager.end(SIGTERM) == 0);
+}
+
+TEST_CASE("a fabric whose routes are fixed has a map, too") {
+  Bench bench("star:3", 3, "static");
+  const Outcome map = run(EXRNICCTL " fabric --device " + bench.node(2));
+  INFO(map.text);
+  CHECK(map.status == 0);
+  CHECK_THAT(map.text, ContainsSubstring("0245585200000001  rnic             1"));
+}
+
+TEST_CASE("what is wrong is said with its value, and with what to do") {
+  Bench bench("star:3", 2);
+  std::ofstream(bench.folder / "long") << "0123456789abcdef0\n";
+  std::ofstream(bench.folder / "two") << "12\n34\n";
+  std::ofstream(bench.folder / "zero") << "0\n";
+  for (const char* file : {"long", "two", "zero"}) {
+    const Outcome outcome = run(EXRNIC_FM " --key-file " + bench.folder / file);
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.text, ContainsSubstring("16 hexadecimal digits"));
+  }
+  const Outcome none = run(EXRNIC_FM " --key-file /nowhere");
+  CHECK(none.status == 2);
+  CHECK_THAT(none.text, ContainsSubstring("/nowhere"));
+  const Outcome assign = run(EXRNIC_FM " --assign 12");
+  CHECK(assign.status == 2);
+  CHECK_THAT(assign.text, ContainsSubstring("HOST[.PORT]=DEVICE"));
+  CHECK(run(EXRNIC_FM " --sweep 0").status == 2);
+  const Outcome gone = run(EXRNIC_FM " --device sim:/nowhere");
+  CHECK(gone.status == 1);
+  CHECK_THAT(gone.text, ContainsSubstring("/nowhere"));
+  CHECK(run(bench.manager(0, "--once")).status == 0);
+  const Outcome locked = run(EXRNICCTL " fabric --device " + bench.node(1));
+  CHECK(locked.status == 1);
+  CHECK_THAT(locked.text, ContainsSubstring("--key-file"));
+  const Outcome full = run(bench.manager(0, "--once --map /dev/full/map"));
+  CHECK(full.status == 1);
+  CHECK_THAT(full.text, ContainsSubstring("/dev/full/map"));
+}
+
+TEST_CASE("PEBs and workloads want a static fabric") {
+  for (const char* more : {"--workload x.json", "--node vfio-user:a --fabric else"}) {
+    const Outcome outcome = run(std::string(EXRNIC_SIM_PROGRAM " --fabric managed ") + more);
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.text, ContainsSubstring("--fabric"));
+  }
+}
+
+}  // namespace
+}  // namespace exrnic
