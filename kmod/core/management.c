@@ -8,13 +8,24 @@
 
 #define EXRNIC_MANAGEMENT_WORDS (EXRNIC_MANAGEMENT_FRAME_BYTES / sizeof(u32))
 
+/* What has come for the owner before is nobody's. */
+static void exrnic_management_drop(struct exrnic_device *edev)
+{
+	unsigned int i;
+
+	for (i = 0; i < EXRNIC_MANAGEMENT_WAITING; i++)
+		exrnic_write(edev, EXRNIC_REG_MANAGEMENT_TAKEN, 1);
+}
+
 int exrnic_management_begin(struct exrnic_device *edev, const void *owner)
 {
 	int err = 0;
 
 	mutex_lock(&edev->management_lock);
-	if (!edev->manager)
+	if (!edev->manager) {
 		edev->manager = owner;
+		exrnic_management_drop(edev);
+	}
 	if (edev->manager != owner)
 		err = -EBUSY;
 	mutex_unlock(&edev->management_lock);

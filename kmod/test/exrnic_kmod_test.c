@@ -186,6 +186,7 @@ int main(int argc, char **argv)
 	run_tests(&run, firmware_tests);
 	run_tests(&run, msg_channel_tests);
 	run_tests(&run, lookup_tests);
+	run_tests(&run, management_tests);
 	run_tests(&run, neighbour_tests);
 	run_tests(&run, mmap_tests);
 	run_tests(&run, fault_tests);

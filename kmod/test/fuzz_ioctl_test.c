@@ -12,7 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { POOL_PAGES = 64, HANDLES = 32, ARG_WORDS = 32, LIMIT_FILES = 64 };
+enum { POOL_PAGES = 64, HANDLES = 32, ARG_WORDS = 64, LIMIT_FILES = 64 };
 
 /* What a hostile process has. Output of commands goes to `arg`, the rest where they are told. */
 struct hostile {
@@ -35,6 +35,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
 	EXRNIC_IOCTL_RESIZE_CQ,	  EXRNIC_IOCTL_ALLOC_MW,   EXRNIC_IOCTL_DEALLOC_MW,
+	EXRNIC_IOCTL_SEND_MANAGEMENT, EXRNIC_IOCTL_RECEIVE_MANAGEMENT,
 };
 
 static uint64_t draw_address(struct hostile *h)

@@ -40,6 +40,7 @@ extern const struct test sysfs_tests[];
 extern const struct test firmware_tests[];
 extern const struct test msg_channel_tests[];
 extern const struct test lookup_tests[];
+extern const struct test management_tests[];
 extern const struct test neighbour_tests[];
 extern const struct test mmap_tests[];
 extern const struct test fault_tests[];

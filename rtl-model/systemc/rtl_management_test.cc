@@ -107,10 +107,10 @@ Bytes request(unsigned method, unsigned hops) {
   exrnic_eth_set_dst(frame.data(), kAnyNode);
   exrnic_eth_set_ethertype(frame.data(), EXRNIC_MANAGEMENT_ETHERTYPE);
   uint8_t* const management = frame.data() + EXRNIC_ETH_BYTES;
-  exrnic_management_set_version(management, EXRNIC_MANAGEMENT_VERSION);
-  exrnic_management_set_method(management, method);
-  exrnic_management_set_hops(management, hops);
-  exrnic_management_set_transaction(management, 77);
+  exrnic_management_header_set_version(management, EXRNIC_MANAGEMENT_VERSION);
+  exrnic_management_header_set_method(management, method);
+  exrnic_management_header_set_hops(management, hops);
+  exrnic_management_header_set_transaction(management, 77);
   return frame;
 }
 
@@ -139,10 +139,10 @@ TEST_CASE("A host numbers its node and the next one, and what drivers read follo
   has_number(1, kNone);
   for (const unsigned hops : {0u, 1u}) {
     const Bytes answer = line.ask(request(EXRNIC_MANAGEMENT_METHOD_GET, hops));
-    CHECK(exrnic_management_method(answer.data() + EXRNIC_ETH_BYTES) ==
+    CHECK(exrnic_management_header_method(answer.data() + EXRNIC_ETH_BYTES) ==
           EXRNIC_MANAGEMENT_METHOD_ANSWER);
-    CHECK(exrnic_management_transaction(answer.data() + EXRNIC_ETH_BYTES) == 77);
-    CHECK(exrnic_management_hop(answer.data() + EXRNIC_ETH_BYTES) == 0);
+    CHECK(exrnic_management_header_transaction(answer.data() + EXRNIC_ETH_BYTES) == 77);
+    CHECK(exrnic_management_header_hop(answer.data() + EXRNIC_ETH_BYTES) == 0);
     CHECK(exrnic_management_device_guid(answer.data() + kData) == 100 + hops);
     CHECK(exrnic_management_device_number(answer.data() + kData) == kNone);
     CHECK(exrnic_eth_src(answer.data()) == kAnyNode);

@@ -174,9 +174,10 @@ TEST_CASE("a second manager takes over when the first one stands still, and nobo
       60 * kMs);
   INFO(name_of(other.state()) << ": " << other.reason());
   const auto counts = other.counts();
-  INFO("requests " << counts.requests.requests << " retries " << counts.requests.retries << " answers "
-                   << counts.requests.answers << " silent " << counts.requests.silent << " strange "
-                   << counts.requests.strange << " now " << fabric.cluster.testbed.now_ns());
+  INFO("requests " << counts.requests.requests << " retries " << counts.requests.retries
+                   << " answers " << counts.requests.answers << " silent " << counts.requests.silent
+                   << " strange " << counts.requests.strange << " now "
+                   << fabric.cluster.testbed.now_ns());
   REQUIRE(took_over);
   CHECK(other.counts().takeovers == 1);
   fabric.push_between_all();
