@@ -88,6 +88,22 @@ TEST_CASE("a change that no trap tells is seen by looking") {
   CHECK(trouble_of_nodes(routed.fabric, routed.built.nodes) == "");
 }
 
+TEST_CASE("many that are gone without a trap are not all waited for") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 128, 64, 2);
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  const uint64_t died = fabric.now();
+  fabric.lose(1, 1);
+  fabric.power(built.switches[3], false);  // the other leaf
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  CHECK(manager.map().devices.size() == 64 + 3);
+  // The next look, patience with eight at the same time, and what then is done.
+  const uint64_t patience = (1 + 2 + 3 + 1 + 2 + 3 + 4 + 5 + 6) * options().timeout_ns;
+  CHECK(manager.times().routed_ns < died + options().sweep_ns + patience + 2 * kMs);
+}
+
 TEST_CASE("a switch that dies is routed round, and is taken in again when it returns") {
   for (const bool credits : {false, true}) {
     Routed routed(credits);
