@@ -104,6 +104,33 @@ TEST_CASE("many that are gone without a trap are not all waited for") {
   CHECK(manager.times().routed_ns < died + options().sweep_ns + patience + 2 * kMs);
 }
 
+TEST_CASE("a node that appears without a trap is seen by looking") {
+  FakeFabric fabric;
+  Built built = star(fabric, 6);
+  const int late = fabric.add_node(1);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  fabric.lose(1, 1);
+  fabric.join(late, 0, built.switches[0], 7);
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  built.nodes.push_back(late);
+  check_all(fabric, built);
+}
+
+TEST_CASE("a trap is heard while a look waits for somebody who is silent") {
+  Routed routed(false);
+  FakeFabric& fabric = routed.fabric;
+  fabric.at(routed.built.nodes[15]).lie = [](Frame&) { return false; };
+  const uint64_t retries = routed.manager->counts().requests.retries;
+  fabric.run(fabric.now() + 20 * kMs,
+             [&] { return routed.manager->counts().requests.retries > retries; });
+  const uint64_t died = fabric.now();
+  fabric.set_line(routed.leaf(1), 4, false);
+  fabric.run(died + 20 * kMs, [&] { return routed.manager->times().routed_ns > died; });
+  CHECK(routed.manager->times().routed_ns < died + kMs / 2);
+}
+
 TEST_CASE("a switch that dies is routed round, and is taken in again when it returns") {
   for (const bool credits : {false, true}) {
     Routed routed(credits);
