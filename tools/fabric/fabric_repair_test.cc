@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of a routed fabric when lines, switches and nodes come and go.
-#include <fmt/format.h>
+#include <utility>
 
 #include "tools/fabric/testing/fabric_fixture.h"
 
@@ -115,6 +115,39 @@ TEST_CASE("a node that appears without a trap is seen by looking") {
   fabric.lose(0, 1);
   settle_again(fabric, built.nodes[0]);
   built.nodes.push_back(late);
+  check_all(fabric, built);
+}
+
+TEST_CASE("nodes that change places between two looks are found at their new ones") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 6);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  fabric.lose(1, 1);
+  for (const int node : {built.nodes[2], built.nodes[3]}) fabric.set_line(node, 0, false);
+  FakeDevice& at = fabric.at(built.switches[0]);
+  std::swap(at.ports[2].peer, at.ports[3].peer);
+  fabric.at(built.nodes[2]).ports[0].peer_port = 3;
+  fabric.at(built.nodes[3]).ports[0].peer_port = 2;
+  for (const int node : {built.nodes[2], built.nodes[3]}) fabric.set_line(node, 0, true);
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  check_all(fabric, built);
+}
+
+TEST_CASE("what could not be written is written when the switch answers again") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 16, 4, 2);
+  fabric.at(built.switches[5]).lie = [&fabric](Frame& frame) {
+    const auto attribute = exrnic_management_attribute(&frame[EXRNIC_ETH_BYTES]);
+    return attribute != EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES || fabric.now() > 5 * kMs;
+  };
+  fabric.manage(built.nodes[0], options());
+  fabric.run(100 * kMs);
+  fabric.at(built.switches[5]).lie = nullptr;
+  settle(fabric, built.nodes[0]);
+  CHECK(fabric.manager(built.nodes[0]).problems().empty());
+  CHECK(fabric.manager(built.nodes[0]).times().routed_ns != kNever);
   check_all(fabric, built);
 }
 
