@@ -75,6 +75,23 @@ TEST_CASE("a manager that was replaced gives way, says so, and comes back when t
   CHECK(fabric.at(built.nodes[5]).manager == fabric.at(built.nodes[0]).number);
 }
 
+TEST_CASE("who was replaced finds it out before he writes, too") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 8, 4, 2);
+  const int own = built.nodes[0], spine = built.switches[1];
+  Manager& manager = fabric.manage(own, options());
+  settle(fabric, own);
+  // The look that a trap asks for fails, so everything is looked at, before the next sweep.
+  const uint16_t other = fabric.at(built.nodes[5]).number;
+  fabric.at(own).manager = other;
+  fabric.at(spine).lie = [](Frame&) { return false; };
+  fabric.set_line(built.switches[3], 5, false);
+  fabric.run(fabric.now() + 20 * kMs);
+  CHECK(manager.state() == ManagerState::kWaiting);
+  CHECK(manager.counts().discoveries == 2);
+  CHECK(fabric.at(own).manager == other);
+}
+
 TEST_CASE("of managers that begin at the same time one is left, and stays") {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     INFO("seed " << seed);

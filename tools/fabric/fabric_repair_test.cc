@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of a routed fabric when lines, switches and nodes come and go.
-#include <fmt/format.h>
+#include <utility>
 
 #include "tools/fabric/testing/fabric_fixture.h"
 
@@ -86,6 +86,82 @@ TEST_CASE("a change that no trap tells is seen by looking") {
   settle_again(routed.fabric, routed.node());
   CHECK(routed.manager->counts().requests.traps == traps);
   CHECK(trouble_of_nodes(routed.fabric, routed.built.nodes) == "");
+}
+
+TEST_CASE("many that are gone without a trap are not all waited for") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 128, 64, 2);
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  const uint64_t died = fabric.now();
+  fabric.lose(1, 1);
+  fabric.power(built.switches[3], false);  // the other leaf
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  CHECK(manager.map().devices.size() == 64 + 3);
+  // The next look, patience with eight at the same time, and what then is done.
+  const uint64_t patience = (1 + 2 + 3 + 1 + 2 + 3 + 4 + 5 + 6) * options().timeout_ns;
+  CHECK(manager.times().routed_ns < died + options().sweep_ns + patience + 2 * kMs);
+}
+
+TEST_CASE("a node that appears without a trap is seen by looking") {
+  FakeFabric fabric;
+  Built built = star(fabric, 6);
+  const int late = fabric.add_node(1);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  fabric.lose(1, 1);
+  fabric.join(late, 0, built.switches[0], 7);
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  built.nodes.push_back(late);
+  check_all(fabric, built);
+}
+
+TEST_CASE("nodes that change places between two looks are found at their new ones") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 6);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  fabric.lose(1, 1);
+  for (const int node : {built.nodes[2], built.nodes[3]}) fabric.set_line(node, 0, false);
+  FakeDevice& at = fabric.at(built.switches[0]);
+  std::swap(at.ports[2].peer, at.ports[3].peer);
+  fabric.at(built.nodes[2]).ports[0].peer_port = 3;
+  fabric.at(built.nodes[3]).ports[0].peer_port = 2;
+  for (const int node : {built.nodes[2], built.nodes[3]}) fabric.set_line(node, 0, true);
+  fabric.lose(0, 1);
+  settle_again(fabric, built.nodes[0]);
+  check_all(fabric, built);
+}
+
+TEST_CASE("what could not be written is written when the switch answers again") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 16, 4, 2);
+  fabric.at(built.switches[5]).lie = [&fabric](Frame& frame) {
+    const auto attribute = exrnic_management_attribute(&frame[EXRNIC_ETH_BYTES]);
+    return attribute != EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES || fabric.now() > 5 * kMs;
+  };
+  fabric.manage(built.nodes[0], options());
+  fabric.run(100 * kMs);
+  fabric.at(built.switches[5]).lie = nullptr;
+  settle(fabric, built.nodes[0]);
+  CHECK(fabric.manager(built.nodes[0]).problems().empty());
+  CHECK(fabric.manager(built.nodes[0]).times().routed_ns != kNever);
+  check_all(fabric, built);
+}
+
+TEST_CASE("a trap is heard while a look waits for somebody who is silent") {
+  Routed routed(false);
+  FakeFabric& fabric = routed.fabric;
+  fabric.at(routed.built.nodes[15]).lie = [](Frame&) { return false; };
+  const uint64_t retries = routed.manager->counts().requests.retries;
+  fabric.run(fabric.now() + 20 * kMs,
+             [&] { return routed.manager->counts().requests.retries > retries; });
+  const uint64_t died = fabric.now();
+  fabric.set_line(routed.leaf(1), 4, false);
+  fabric.run(died + 20 * kMs, [&] { return routed.manager->times().routed_ns > died; });
+  CHECK(routed.manager->times().routed_ns < died + kMs / 2);
 }
 
 TEST_CASE("a switch that dies is routed round, and is taken in again when it returns") {

@@ -208,7 +208,8 @@ void Manager::watch(uint64_t now_ns) {
     return begin_discovery(now_ns);
   }
   if (sweeping_) {
-    if (!own_asked_ && sweep_.done()) end_sweep(now_ns);
+    if (sweep_.hopeless()) requests_.clear();
+    if (sweep_.hopeless() || (!own_asked_ && sweep_.done())) end_sweep(now_ns);
   } else if (replan_) {
     plan();
   } else if (now_ns >= next_sweep_ns_) {

@@ -31,6 +31,7 @@ void Manager::take_trap(const Trap& trap) {
 
 void Manager::begin_sweep() {
   sweeping_ = own_asked_ = true;
+  sweep_.stop();
   requests_.ask(get(along({}), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), [this](const Answer* answer) {
     own_asked_ = false;
     look_at_own(answer);

@@ -18,12 +18,16 @@ constexpr unsigned kLongestWait = 8;  // times timeout_ns
 Requests::Requests(ManagementPort& port, const Options& options, OnTrap on_trap)
     : port_(port), options_(options), on_trap_(std::move(on_trap)), transactions_(options.seed) {}
 
-void Requests::ask(Request request, Done done, unsigned tries) {
+void Requests::ask(Request request, Done done, unsigned tries, bool next) {
   Pending pending;
   pending.request = std::move(request);
   pending.done = std::move(done);
   pending.tries_left = tries == 0 ? options_.tries : tries;
-  waiting_.push_back(std::move(pending));
+  if (next) {
+    waiting_.push_front(std::move(pending));
+  } else {
+    waiting_.push_back(std::move(pending));
+  }
 }
 
 void Requests::clear() {

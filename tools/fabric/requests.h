@@ -42,8 +42,8 @@ class Requests {
   // The port outlives it.
   Requests(ManagementPort& port, const Options& options, OnTrap on_trap);
 
-  // `tries`: 0 for as many as the options have.
-  void ask(Request request, Done done, unsigned tries = 0);
+  // `tries`: 0 for as many as the options have. `next`: before all that wait.
+  void ask(Request request, Done done, unsigned tries = 0, bool next = false);
 
   // Forgets all requests; nobody hears of their answers.
   void clear();

@@ -13,12 +13,17 @@ constexpr unsigned kTimes = 2;           // then a device is asked along its pat
 
 }  // namespace
 
+void Sweep::stop() {
+  asked_ = 0;
+  changed_.clear();
+  lost_ = 0;
+  misrouted_ = false;
+}
+
 void Sweep::begin(uint16_t manager, unsigned tries) {
   manager_ = manager;
   tries_ = tries;
-  asked_ = 0;
-  changed_.clear();
-  lost_ = misrouted_ = false;
+  stop();
   for (const auto& [guid, device] : map_.devices) {
     if (guid == map_.own) continue;
     const bool numbered = device.data.number != kNoNumber && manager != kNoNumber;
@@ -29,7 +34,7 @@ void Sweep::begin(uint16_t manager, unsigned tries) {
 }
 
 // The beat alone: who has forgotten his manager has forgotten the rest, too, and is to show it.
-void Sweep::ask_device(uint64_t guid, bool routed) {
+void Sweep::ask_device(uint64_t guid, bool routed, bool again) {
   const Device& device = map_.devices.at(guid);
   DeviceChange change;
   change.beat = static_cast<uint8_t>(device.data.beat + 1);
@@ -41,12 +46,12 @@ void Sweep::ask_device(uint64_t guid, bool routed) {
         if (answer != nullptr) {
           take_device(guid, routed, *answer);
         } else if (routed) {
-          ask_device(guid, false);
+          ask_device(guid, false, true);
         } else {
-          lost_ = true;
+          ++lost_;
         }
       },
-      routed ? tries_ : 0);
+      routed ? tries_ : 0, again);
 }
 
 void Sweep::take_device(uint64_t guid, bool routed, const Answer& answer) {
@@ -54,9 +59,9 @@ void Sweep::take_device(uint64_t guid, bool routed, const Answer& answer) {
   const std::optional<DeviceData> data = parse_device(answer.data);
   if (!data || data->guid != guid) {
     if (routed) {
-      ask_device(guid, false);
+      ask_device(guid, false, true);
     } else {
-      lost_ = true;
+      ++lost_;
     }
     return;
   }

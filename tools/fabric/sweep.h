@@ -21,18 +21,25 @@ class Sweep {
   // out.
   void begin(uint16_t manager, unsigned tries);
   bool done() const { return asked_ == 0; }
-  void stop() { asked_ = 0; }
+
+  // So many are gone that it is no use to wait for the others.
+  bool hopeless() const { return lost_ >= kMostLost; }
+
+  // Forgets what it has seen. The requests have been cleared.
+  void stop();
 
   // Devices that have changed: worth a look.
   const std::set<uint64_t>& changed() const { return changed_; }
   // Somebody is gone.
-  bool lost() const { return lost_; }
+  bool lost() const { return lost_ > 0; }
   // Somebody answers along a path, and with his number twice not; told once for each device.
   bool misrouted() const { return misrouted_; }
   void forget_misrouted() { by_path_.clear(); }
 
  private:
-  void ask_device(uint64_t guid, bool routed);
+  static constexpr unsigned kMostLost = 8;
+
+  void ask_device(uint64_t guid, bool routed, bool again = false);
   void take_device(uint64_t guid, bool routed, const Answer& answer);
   void ask_silent_ports();
 
@@ -42,7 +49,7 @@ class Sweep {
   unsigned tries_ = 1;
   size_t asked_ = 0;
   std::set<uint64_t> changed_;
-  bool lost_ = false;
+  unsigned lost_ = 0;
   bool misrouted_ = false;
   std::map<uint64_t, unsigned> by_path_;  // how often a device did not answer with its number
   PortId last_silent_;                    // port that was asked
