@@ -139,7 +139,7 @@ TEST_CASE("what could not be written is written when the switch answers again") 
   FakeFabric fabric;
   const Built built = leaf_spine(fabric, 16, 4, 2);
   fabric.at(built.switches[5]).lie = [&fabric](Frame& frame) {
-    const auto attribute = exrnic_management_attribute(&frame[EXRNIC_ETH_BYTES]);
+    const auto attribute = exrnic_management_header_attribute(&frame[EXRNIC_ETH_BYTES]);
     return attribute != EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES || fabric.now() > 5 * kMs;
   };
   fabric.manage(built.nodes[0], options());
