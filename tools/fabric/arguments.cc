@@ -12,6 +12,8 @@
 namespace exrnic::fabric {
 namespace {
 
+constexpr size_t kKeyDigits = 16;
+
 // All of `text`; none: it is no number in that base.
 std::optional<uint64_t> number_in(const std::string& text, int base) {
   uint64_t number = 0;
@@ -29,7 +31,7 @@ uint64_t read_key(const std::string& path) {
   if (!file || !std::getline(file, line))
     throw std::invalid_argument(fmt::format("--key-file {}: it cannot be read, or is empty", path));
   const std::optional<uint64_t> key = number_in(line, 16);
-  if (!key || *key == 0 || std::getline(file, more))
+  if (!key || line.size() > kKeyDigits || *key == 0 || std::getline(file, more))
     throw std::invalid_argument(fmt::format(
         "--key-file {}: one line of up to 16 hexadecimal digits is needed, not all zero", path));
   return *key;

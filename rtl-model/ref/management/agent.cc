@@ -77,6 +77,7 @@ void Agent::answer(unsigned from, Bytes&& frame) {
   exrnic_management_header_set_method(header, EXRNIC_MANAGEMENT_METHOD_ANSWER);
   exrnic_management_header_set_status(header, status);
   exrnic_management_header_set_key(header, 0);
+  if (from == kHost) exrnic_management_header_set_hop(header, 0);
   const auto hops = static_cast<unsigned>(exrnic_management_header_hops(header));
   std::fill(header + EXRNIC_MANAGEMENT_HEADER_BYTES - kReserved,
             header + EXRNIC_MANAGEMENT_HEADER_BYTES, uint8_t{0});
