@@ -30,7 +30,7 @@ struct ManagerOptions {
   unsigned routed_tries = 3;             // of a look at a device, before it is asked along its path
   uint64_t sweep_ns = 1'000'000'000;     // between looks at all devices
   uint64_t takeover_ns = 5'000'000'000;  // how long another manager's beat stands still until then
-  uint64_t pause_ns = 100'000'000;       // between discoveries that traps or trouble ask for
+  uint64_t pause_ns = 2'000'000;         // between discoveries that traps or trouble ask for
   DiscoveryLimits limits;
   std::optional<uint64_t> seed;  // for tests: transactions can be guessed then
   std::vector<Assignment> assignments;
