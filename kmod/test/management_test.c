@@ -69,8 +69,11 @@ static void one_manager(void)
 	struct exrnic_management ask = question(1), answer;
 
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), 0);
+	CHECK_EQ(receive(fd, &answer), 0);
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), 0);
 	CHECK_ERR(ioctl(other, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), EBUSY);
 	CHECK_ERR(ioctl(other, EXRNIC_IOCTL_RECEIVE_MANAGEMENT, &answer), EBUSY);
+	usleep(100000); /* until the answer waits */
 	close(fd);
 	/* What has come for the one before is nobody's. */
 	CHECK_ERR(ioctl(other, EXRNIC_IOCTL_RECEIVE_MANAGEMENT, &answer), EAGAIN);
