@@ -194,12 +194,25 @@ static const struct net_device_ops exrnic_eth_netdev_ops = {
 
 /* ---- The device's lives */
 
+/* The node's number, and so its address, may be another one: a fabric's manager says it. With RTNL. */
+static void exrnic_eth_update_address(struct exrnic_eth *eth)
+{
+	struct exrnic_identity identity;
+
+	if (exrnic_device_identify(eth->edev, &identity) || identity.node == eth->node)
+		return;
+	WRITE_ONCE(eth->node, identity.node);
+	eth_hw_addr_set(eth->netdev, identity.mac);
+	call_netdevice_notifiers(NETDEV_CHANGEADDR, eth->netdev);
+}
+
 static void exrnic_eth_begin(struct exrnic_client *client)
 {
 	struct exrnic_eth *eth = container_of(client, struct exrnic_eth, client);
 
 	rtnl_lock();
 	eth->alive = true;
+	exrnic_eth_update_address(eth);
 	if (netif_running(eth->netdev))
 		exrnic_eth_start_again(eth);
 	netif_device_attach(eth->netdev);
@@ -225,6 +238,8 @@ static void exrnic_eth_notice(struct exrnic_client *client, u32 notices)
 	if (!(notices & (EXRNIC_NOTICE_LINK | EXRNIC_NOTICE_FATAL)))
 		return;
 	rtnl_lock();
+	if (notices & EXRNIC_NOTICE_LINK)
+		exrnic_eth_update_address(eth);
 	if (eth->started)
 		exrnic_eth_update_carrier(eth);
 	rtnl_unlock();

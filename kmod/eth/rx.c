@@ -248,7 +248,7 @@ void exrnic_eth_rx_completed(struct exrnic_eth *eth, const struct exrnic_cqe *cq
 	datagram = exrnic_eth_rx_read(eth, cqe);
 	if (exrnic_eth_rx_sender_qpn(cqe) != EXRNIC_ETHERNET_QPN)
 		counters->rx_forged++;
-	else if (datagram.node == eth->node)
+	else if (datagram.node == READ_ONCE(eth->node))
 		counters->rx_own++;
 	else if (datagram.is_part)
 		exrnic_eth_rx_part(eth, &datagram);

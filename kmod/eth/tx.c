@@ -22,7 +22,7 @@ static bool exrnic_eth_tx_destination(const struct exrnic_eth *eth, const u8 *ad
 	}
 	node = address[4] << 8 | address[5];
 	*to = (u64)node << EXRNIC_DATAGRAM_NODE_SHIFT | EXRNIC_ETHERNET_QPN;
-	return !memcmp(address, eth->netdev->dev_addr, 4) && node != eth->node &&
+	return !memcmp(address, eth->netdev->dev_addr, 4) && node != READ_ONCE(eth->node) &&
 	       node < exrnic_device_limits(eth->edev)->node;
 }
 

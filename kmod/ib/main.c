@@ -112,6 +112,25 @@ static int exrnic_ib_follow_netdev(struct exrnic_ib_device *dev)
 
 /* ---- Lives */
 
+static void exrnic_ib_set_names(struct exrnic_ib_device *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->identity.mac);
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "exrnic node %u", dev->identity.node);
+}
+
+/* A fabric's manager may have given the node another number. */
+static void exrnic_ib_update_identity(struct exrnic_ib_device *dev)
+{
+	struct exrnic_identity identity;
+
+	if (exrnic_device_identify(dev->edev, &identity) || identity.node == dev->identity.node)
+		return;
+	dev->identity = identity;
+	exrnic_ib_set_names(dev);
+}
+
 static void exrnic_ib_init(struct exrnic_ib_device *dev, struct device *parent)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -122,8 +141,7 @@ static void exrnic_ib_init(struct exrnic_ib_device *dev, struct device *parent)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = exrnic_device_limits(dev->edev)->comp_vectors;
 	ibdev->dev.parent = parent;
-	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->identity.mac);
-	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "exrnic node %u", dev->identity.node);
+	exrnic_ib_set_names(dev);
 	ib_set_device_ops(ibdev, &exrnic_ib_ops);
 }
 
@@ -216,6 +234,8 @@ static void exrnic_ib_notice(struct exrnic_client *client, u32 notices)
 		exrnic_ib_follow_netdev(dev);
 	if (notices & EXRNIC_NOTICE_FATAL)
 		exrnic_ib_raise(dev, IB_EVENT_DEVICE_FATAL);
+	if (notices & EXRNIC_NOTICE_LINK)
+		exrnic_ib_update_identity(dev);
 	if ((notices & EXRNIC_NOTICE_LINK) && !exrnic_ib_query_port(&dev->ibdev, EXRNIC_IB_PORT, &attr))
 		exrnic_ib_raise(dev, attr.state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
