@@ -174,10 +174,20 @@ void Manager::plan() {
   for (const auto& [guid, number] : numbers_.of) {
     if (map_.devices.at(guid).is_switch()) switches_[number] = guid;
   }
-  if (had_.size() > kMostRemembered) had_.clear();
-  for (const auto& [guid, number] : numbers_.of) had_[guid] = number;
+  remember_numbers();
   writer_.begin(numbers_, plan_routes(make_net(map_, numbers_)), assignments_);
   enter(ManagerState::kWriting, "numbers and routes are written");
+}
+
+// A number is that of the last who had it.
+void Manager::remember_numbers() {
+  std::set<uint16_t> taken;
+  for (const auto& [guid, number] : numbers_.of) taken.insert(number);
+  for (auto it = had_.begin(); it != had_.end();) {
+    it = taken.count(it->second) != 0 ? had_.erase(it) : std::next(it);
+  }
+  if (had_.size() > kMostRemembered) had_.clear();
+  for (const auto& [guid, number] : numbers_.of) had_[guid] = number;
 }
 
 void Manager::write(uint64_t now_ns) {

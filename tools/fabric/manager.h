@@ -87,6 +87,7 @@ class Manager {
   void discover(uint64_t now_ns);
   void take_map(uint64_t now_ns);
   void plan();
+  void remember_numbers();
   void write(uint64_t now_ns);
   void watch(uint64_t now_ns);
   uint64_t due_ns() const;

@@ -67,6 +67,7 @@ void Writer::start(Stage stage) {
     case Stage::kRead:
       return read_switches();
     case Stage::kSwitches:
+      take_numbers();
       return set_devices(true);
     case Stage::kUrgent:
       writes_ = writes_for(map_, plan_, known_);
@@ -132,6 +133,18 @@ void Writer::read_routes(KnownSwitch& known, const Path& path, uint32_t block) {
 uint16_t Writer::number_of(uint64_t guid) const {
   const auto found = numbers_.of.find(guid);
   return found == numbers_.of.end() ? kNoNumber : found->second;
+}
+
+// What a node sends with a number that is another one's is not to get to others by the new routes.
+void Writer::take_numbers() {
+  for (const auto& [guid, device] : map_.devices) {
+    const uint16_t is = device.data.number;
+    if (device.is_switch() || guid == map_.own || device.data.fixed) continue;
+    if (is == kNoNumber || is == number_of(guid)) continue;
+    DeviceChange change;
+    change.number = kNoNumber;
+    set_device(guid, change);
+  }
 }
 
 void Writer::set_devices(bool switches) {
