@@ -15,6 +15,7 @@
 #include "tools/fabric/known.h"
 #include "tools/fabric/map.h"
 #include "tools/fabric/port.h"
+#include "tools/fabric/pulse.h"
 #include "tools/fabric/requests.h"
 #include "tools/fabric/standby.h"
 #include "tools/fabric/sweep.h"
@@ -91,6 +92,7 @@ class Manager {
   void write(uint64_t now_ns);
   void watch(uint64_t now_ns);
   uint64_t due_ns() const;
+  uint64_t work_due_ns() const;
 
   // What happens in a fabric that is routed.
   uint64_t next_discovery_ns() const;
@@ -99,6 +101,9 @@ class Manager {
   void take_trap(const Trap& trap);
   void begin_sweep();
   void look_at_own(const Answer* answer);
+  bool is_busy() const;
+  void show_life(uint64_t now_ns);
+  void hear_own(const DeviceData& own);
   void end_sweep(uint64_t now_ns);
   void write_again();
   bool is_foreign(const DeviceData& own) const;
@@ -116,6 +121,7 @@ class Manager {
   Discovery discovery_;
   Writer writer_;
   Sweep sweep_;
+  Pulse pulse_;
   Standby standby_;
   Transactions chance_;
 
@@ -141,6 +147,7 @@ class Manager {
   bool sweeping_ = false;
   bool own_asked_ = false;
   uint64_t next_sweep_ns_ = 0;
+  uint64_t next_pulse_ns_ = 0;
   bool own_silent_ = false;
   bool holds_own_ = false;  // this manager's number has been that of the own node's manager
   std::optional<uint8_t> own_beat_;
