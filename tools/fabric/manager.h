@@ -68,6 +68,7 @@ class Manager {
   uint64_t poll(uint64_t now_ns);
 
   ManagerState state() const { return state_; }
+  bool written() const { return written_; }  // all that is planned; else it begins anew by itself
   const std::string& reason() const { return reason_; }  // why it is in that state
   const Map& map() const { return map_; }
   const ManagerTimes& times() const { return times_; }
