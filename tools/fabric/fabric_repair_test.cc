@@ -88,6 +88,21 @@ TEST_CASE("a change that no trap tells is seen by looking") {
   CHECK(trouble_of_nodes(routed.fabric, routed.built.nodes) == "");
 }
 
+// Nobody tells: the switch has no manager yet.
+TEST_CASE("a line that comes after its switch was looked at, and before it is written, is found") {
+  for (unsigned i = 0; i < 60; ++i) {
+    INFO("after " << i << " us");
+    FakeFabric fabric;
+    const Built built = leaf_spine(fabric, 8, 4, 2);
+    fabric.set_line(built.switches[3], 2, false);
+    fabric.manage(built.nodes[0], options());
+    fabric.run(i * 1'000);
+    fabric.set_line(built.switches[3], 2, true);
+    fabric.run(50 * kMs);
+    CHECK(trouble_of_nodes(fabric, built.nodes) == "");
+  }
+}
+
 TEST_CASE("a switch that dies is routed round, and is taken in again when it returns") {
   for (const bool credits : {false, true}) {
     Routed routed(credits);

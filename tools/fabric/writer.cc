@@ -165,7 +165,11 @@ void Writer::set_device(uint64_t guid, const DeviceChange& change) {
       [this, guid, change](const Answer& answer) {
         Device& device = map_.devices.at(guid);
         const std::optional<DeviceData> data = parse_device(answer.data);
-        if (data && data->guid == guid) device.data = *data;
+        if (data && data->guid == guid) {
+          const uint16_t seen = device.data.changes;  // what came since has not been looked at
+          device.data = *data;
+          device.data.changes = seen;
+        }
         if (answer.ok()) {
           ++counts_.devices;
           return;
