@@ -94,7 +94,7 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
   }
   if (agent_.is_mine(wire)) {
     const SimTime wait = config_.latency_ns * kPsPerNs + rest(from, wire.size());
-    return agent_.receive(from.number, std::move(wire), std::move(room), wait);
+    return agent_.receive(from.number, std::move(wire), wait);
   }
   if (is_group_address(wire)) return flood(from, wire, room);
   Port* const to = route_of(exrnic_eth_dst(wire.data()));

@@ -2,6 +2,7 @@
 #include "sim/ethernet/switch_agent.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "sim/ethernet/mac.h"
@@ -37,20 +38,17 @@ void SwitchAgent::add_port(unsigned port) {
   device_.ports = static_cast<uint16_t>(std::max<unsigned>(device_.ports, port + 1));
 }
 
-void SwitchAgent::receive(unsigned from, Bytes&& wire, Room room, SimTime wait) {
+void SwitchAgent::receive(unsigned from, Bytes&& wire, SimTime wait) {
   if (in_hand_ == kMostInHand || !remove_fcs(wire)) {
     ++counters_.dropped;
     return;
   }
   ++in_hand_;
   works_until_ = std::max(scheduler_.now() + wait, works_until_) + kWorks;
-  scheduler_.after(works_until_ - scheduler_.now(),
-                   [this, from, wire = std::move(wire), room = std::move(room)]() mutable {
-                     --in_hand_;
-                     room_ = std::move(room);
-                     take(from, std::move(wire));
-                     room_ = {};
-                   });
+  scheduler_.after(works_until_ - scheduler_.now(), [this, from, wire = std::move(wire)]() mutable {
+    --in_hand_;
+    take(from, std::move(wire));
+  });
 }
 
 bool SwitchAgent::goes(bool /*answer*/, unsigned /*from*/, unsigned to) const {
@@ -59,7 +57,13 @@ bool SwitchAgent::goes(bool /*answer*/, unsigned /*from*/, unsigned to) const {
 }
 
 void SwitchAgent::send(unsigned to, Bytes&& frame) {
-  owner_.send_by(to, std::move(frame), std::move(room_));
+  Room& waiting = waiting_[to];
+  if (!waiting) waiting = std::make_shared<char>();
+  if (waiting.use_count() > kMostWaiting) {
+    ++counters_.dropped;
+    return;
+  }
+  owner_.send_by(to, std::move(frame), waiting);
 }
 
 void SwitchAgent::send_routed(unsigned /*from*/, Bytes&& frame) {
@@ -180,7 +184,7 @@ void SwitchAgent::tell(unsigned port) {
   exrnic_management_header_set_attribute(header, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS);
   exrnic_management_header_set_modifier(header, port);
   put_port(port, management::data(frame));
-  owner_.send_by(*way, std::move(frame), {});
+  send(*way, std::move(frame));
 }
 
 }  // namespace exrnic

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "rtl-model/ref/management/agent.h"
@@ -28,7 +29,7 @@ class ManagedSwitch {
   // By the number of who is there; none: nobody.
   virtual std::optional<unsigned> route(uint16_t number) const = 0;
   virtual void set_route(uint16_t number, std::optional<unsigned> port) = 0;
-  // A frame without FCS. `room` as far as it came from a line with flow control.
+  // A frame without FCS. `room` is let go when it has left.
   virtual void send_by(unsigned port, Bytes&& frame, Room room) = 0;
 };
 
@@ -45,7 +46,7 @@ class SwitchAgent final : private management::Agent {
   // For whoever is here, or for this switch.
   bool is_mine(const Bytes& wire) const;
   // One that has come, with its FCS, at the end of `wait`.
-  void receive(unsigned from, Bytes&& wire, Room room, SimTime wait);
+  void receive(unsigned from, Bytes&& wire, SimTime wait);
 
   void add_port(unsigned port);
   void carrier_changed(unsigned port);
@@ -57,6 +58,9 @@ class SwitchAgent final : private management::Agent {
   // A processor with a program takes as long for a frame, and keeps so many.
   static constexpr SimTime kWorks = 1'000 * kPsPerNs;
   static constexpr unsigned kMostInHand = 64;
+  // So many of its frames wait for a line. They keep no room of the line by which they came: they
+  // go anywhere, up behind down, too, and would close circles of frames that wait for each other.
+  static constexpr long kMostWaiting = 16;
 
   bool goes(bool answer, unsigned from, unsigned to) const override;
   void send(unsigned to, Bytes&& frame) override;
@@ -76,7 +80,7 @@ class SwitchAgent final : private management::Agent {
 
   Scheduler& scheduler_;
   ManagedSwitch& owner_;
-  Room room_;  // of the frame in hand
+  std::map<unsigned, Room> waiting_;  // by port: each frame that waits has it, too
   unsigned in_hand_ = 0;
   SimTime works_until_ = 0;
   SwitchAgentCounters counters_;

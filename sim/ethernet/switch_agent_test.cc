@@ -29,20 +29,26 @@ struct Station final : WireReceiver {
     frames.push_back(std::move(wire));
     at_ps.push_back(kernel.scheduler().now());
   }
+  void receive_buffered(Bytes&& wire, Room room) override {
+    rooms.push_back(std::move(room));  // what comes stays in the buffer
+    receive_wire(std::move(wire));
+  }
   TestKernel& kernel;
+  std::vector<Room> rooms;
   std::vector<Bytes> frames;
   std::vector<SimTime> at_ps;
 };
 
 // A switch of 300 ns with a station at each port but the second one, where there is none.
 struct Bench {
-  explicit Bench(bool managed = true, bool cut_through = false)
-      : ethernet_switch(kernel.scheduler(), {300, 1 << 16, 0, cut_through, false}, kGuid, managed) {
+  explicit Bench(bool managed = true, bool cut_through = false, uint64_t buffer_bytes = 0)
+      : ethernet_switch(kernel.scheduler(), {300, 1 << 16, 0, cut_through, buffer_bytes != 0},
+                        kGuid, managed) {
     for (unsigned port = 0; port < kPorts; ++port) {
       stations.push_back(std::make_unique<Station>(kernel));
       out.push_back(std::make_unique<EthernetLink>(kernel.scheduler(), kernel.scheduler(),
-                                                   EthernetLink::Config{8000, 0, 0}, FaultConfig{},
-                                                   1, *stations.back()));
+                                                   EthernetLink::Config{8000, 0, buffer_bytes},
+                                                   FaultConfig{}, 1, *stations.back()));
       if (port == 1) {
         inputs.push_back(nullptr);
         continue;
@@ -118,6 +124,27 @@ TEST_CASE("what would leave by no port, or by one without a carrier, is dropped"
     bench.send(0, directed({EXRNIC_PORT_NONE, port}, 1));
   for (const auto& station : bench.stations) CHECK(station->frames.empty());
   CHECK(bench.ethernet_switch.agent().counters().dropped == 4);
+}
+
+// Their ways may go anywhere: with what others wait for they would close a circle.
+TEST_CASE("what waits for a line with credits keeps no room of another line, and is little") {
+  Bench bench(true, false, 300);  // room for one frame
+  constexpr unsigned kSent = 100;
+  std::vector<std::weak_ptr<void>> rooms;
+  for (unsigned i = 0; i < kSent; ++i) {
+    Bytes frame = directed({EXRNIC_PORT_NONE, 2}, 1);
+    append_fcs(frame);
+    Room room = std::make_shared<char>();
+    rooms.push_back(room);
+    bench.inputs[0]->receive_buffered(std::move(frame), std::move(room));
+    bench.kernel.run_all();
+  }
+  for (const auto& room : rooms) CHECK(room.expired());
+  CHECK(bench.stations[2]->frames.size() == 1);
+  CHECK(bench.ethernet_switch.agent().counters().dropped == kSent - 1 - 16);
+  // Others are served meanwhile.
+  CHECK(Bench::status_of(bench.asked(Bench::to_switch(EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0))) ==
+        EXRNIC_MANAGEMENT_STATUS_OK);
 }
 
 TEST_CASE("a switch says what it is, and which ports it has") {

@@ -37,6 +37,17 @@ struct Arguments {
   double timeout_ms = 100;
 };
 
+// CLI::Range takes what is no number at all.
+CLI::Validator between(double least, double most) {
+  const std::string what = fmt::format("FLOAT in [{} - {}]", least, most);
+  const auto check = [least, most, what](const std::string& text) {
+    double value = 0;
+    const bool is = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return is ? std::string() : fmt::format("{} is not {}", text, what);
+  };
+  return CLI::Validator(check, what);
+}
+
 void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--device", arguments.device,
                  "The RNIC by which it talks: exrnic0, or sim:PATH, a node of exrnic-sim.\n"
@@ -60,15 +71,15 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("HOST[.PORT]=DEVICE")
       ->allow_extra_args(false);
   app.add_option("--sweep", arguments.sweep_s, "Seconds between looks at all devices")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->check(between(0.001, 3600.0))
       ->capture_default_str();
   app.add_option("--takeover", arguments.takeover_s,
                  "Seconds that another manager may stand still before this one takes over")
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(between(0.01, 3600.0))
       ->capture_default_str();
   app.add_option("--timeout", arguments.timeout_ms,
                  "Milliseconds that a device has for an answer at the first try")
-      ->check(CLI::Range(1.0, 60'000.0))
+      ->check(between(1.0, 60'000.0))
       ->capture_default_str();
 }
 
@@ -107,8 +118,7 @@ class Program {
     while (!stop_asked(0)) {
       const uint64_t due = manager_.poll(now_ns());
       tell();
-      if (arguments_.once && manager_.state() == ManagerState::kActive)
-        return manager_.problems().empty() ? 0 : kFailed;
+      if (arguments_.once && manager_.state() == ManagerState::kActive) return result();
       const uint64_t now = now_ns();
       // Answers come within microseconds: while some are awaited it does not sleep for long.
       stop_asked(due > now + kNsPerMs || waits_long() ? kLookMs : 0);
@@ -117,6 +127,11 @@ class Program {
   }
 
  private:
+  int result() const {
+    if (!manager_.written()) throw std::runtime_error(manager_.reason());
+    return manager_.problems().empty() && files_kept_ ? 0 : kFailed;
+  }
+
   bool waits_long() const {
     return manager_.state() == ManagerState::kWaiting || manager_.state() == ManagerState::kActive;
   }
@@ -155,8 +170,19 @@ class Program {
                     ms(times.routed_ns), manager_.counts().writes.route_blocks));
     for (const std::string& problem : problems)
       std::fprintf(stderr, "exrnic-fm: %s\n", problem.c_str());
-    if (!arguments_.map_file.empty()) write_file(arguments_.map_file, text_of(map, problems));
-    if (!arguments_.dot_file.empty()) write_file(arguments_.dot_file, dot_of(map));
+    files_kept_ = true;
+    if (!arguments_.map_file.empty()) keep(arguments_.map_file, text_of(map, problems));
+    if (!arguments_.dot_file.empty()) keep(arguments_.dot_file, dot_of(map));
+  }
+
+  // A fabric needs its manager more than the file.
+  void keep(const std::string& path, const std::string& text) {
+    try {
+      write_file(path, text);
+    } catch (const std::runtime_error& error) {
+      files_kept_ = false;
+      std::fprintf(stderr, "exrnic-fm: %s\n", error.what());
+    }
   }
 
   const Arguments arguments_;
@@ -165,6 +191,7 @@ class Program {
   Manager manager_;
   StopSignal stop_;
   uint64_t told_ = kNever;
+  bool files_kept_ = true;
   std::string said_;
 };
 

@@ -227,6 +227,22 @@ TEST_CASE("a switch that takes nothing of what it is told is told of, and writte
   CHECK(fabric.at(built.switches[0]).sets <= sets + 2);  // beats
 }
 
+TEST_CASE("where a switch does not answer what it is told nothing is said to be written") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 4);
+  fabric.at(built.switches[0]).lie = [](Frame& frame) {
+    return !about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES);
+  };
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  fabric.run(100 * kMs, [&] { return manager.state() == ManagerState::kActive; });
+  CHECK(manager.state() == ManagerState::kActive);
+  CHECK(!manager.written());
+  CHECK(manager.reason().find("somebody has not answered") != std::string::npos);
+  fabric.at(built.switches[0]).lie = nullptr;
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.written());
+}
+
 TEST_CASE("traps without end do not keep a manager from its work") {
   FakeFabric fabric;
   const Built built = leaf_spine(fabric, 16, 4, 2);

@@ -56,6 +56,32 @@ TEST_CASE("who takes over reads what switches have, and writes what is wrong alo
   check_all(fabric, built);
 }
 
+// 200 devices with another key at a switch: a look at that takes longer than others wait.
+TEST_CASE("a manager that has long to look is not taken for one that stands still") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 7, 4, 2);
+  const int crowd = fabric.add_switch(0x51, 201);
+  fabric.join(built.switches[3], 3, crowd, 200);
+  for (uint16_t i = 0; i < 200; ++i) {
+    const int foreign = fabric.add_node(0x1000 + i);
+    fabric.at(foreign).key = 99;
+    fabric.join(crowd, i, foreign, 0);
+  }
+  ManagerOptions hasty = options();
+  hasty.takeover_ns = 8 * kMs;
+  hasty.sweep_ns = kMs;
+  Manager& first = fabric.manage(built.nodes[0], hasty);
+  settle(fabric, built.nodes[0]);
+  hasty.standby = true;
+  Manager& second = fabric.manage(built.nodes[6], hasty);
+  fabric.run(fabric.now() + 100 * kMs);
+  REQUIRE(second.counts().takeovers == 0);
+  fabric.set_line(crowd, 3, false);
+  fabric.run(fabric.now() + 200 * kMs);
+  CHECK(second.counts().takeovers == 0);
+  CHECK(first.counts().yields == 0);
+}
+
 TEST_CASE("a manager that was replaced gives way, says so, and comes back when that one is gone") {
   FakeFabric fabric;
   const Built built = leaf_spine(fabric, 8, 4, 2);

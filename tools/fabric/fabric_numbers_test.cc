@@ -2,6 +2,7 @@
 // Which numbers devices get, and how routes are spread.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tools/fabric/testing/fabric_fixture.h"
 
@@ -73,6 +74,94 @@ TEST_CASE("who comes back gets the number that he had, if it is free") {
   const Map map = map_of({device(10, kNoNumber), device(11, kNoNumber), device(12, 4)});
   const Numbers numbers = assign_numbers(map, {{10, 4}, {11, 9}});
   CHECK(numbers.of == std::map<uint64_t, uint16_t>{{10, 0}, {11, 9}, {12, 4}});
+}
+
+TEST_CASE("who has a number keeps it when one with a lower GUID comes and says that it is his") {
+  const Map map = map_of({device(50, 0), device(10, 4), device(20, 4)});
+  const Numbers numbers = assign_numbers(map, {{50, 0}, {20, 4}});
+  CHECK(numbers.of == std::map<uint64_t, uint16_t>{{10, 1}, {20, 4}, {50, 0}});
+}
+
+TEST_CASE("a node that comes back with a number that another one has by now gets a new one") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 4);
+  const int away = built.nodes[1], later = built.nodes[3];
+  fabric.at(away).guid = 1;  // below all others
+  fabric.set_line(later, 0, false);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  const uint16_t number = fabric.at(away).number;
+  fabric.set_line(away, 0, false);
+  fabric.run(fabric.now() + 50 * kMs);
+  fabric.set_line(later, 0, true);
+  fabric.run(fabric.now() + 50 * kMs);
+  REQUIRE(fabric.at(later).number == number);
+  REQUIRE(fabric.at(away).number == number);
+  fabric.set_line(away, 0, true);
+  fabric.run(fabric.now() + 50 * kMs);
+  CHECK(fabric.at(later).number == number);
+  CHECK(fabric.at(away).number != number);
+  check_all(fabric, built);
+}
+
+// Two switches, each with two nodes and a manager of its own: they have the same numbers.
+struct Halves {
+  Halves() {
+    for (const unsigned half : {0, 1}) {
+      switches.push_back(fabric.add_switch(0x50 + half, 3));
+      for (const uint16_t port : {0, 1}) {
+        nodes.push_back(fabric.add_node(0x10 + 2 * half + port));
+        fabric.join(switches.back(), port, nodes.back(), 0);
+      }
+    }
+    fabric.join(switches[0], 2, switches[1], 2, false);
+    for (const unsigned half : {0, 1}) {
+      ManagerOptions own = options();
+      own.seed = 1 + half;
+      fabric.manage(nodes[2 * half], own);
+      settle(fabric, nodes[2 * half]);
+    }
+  }
+  FakeFabric fabric;
+  std::vector<int> nodes;
+  std::vector<int> switches;
+};
+
+TEST_CASE(
+    "no frame with a number that two nodes have gets from one half of a fabric to the other") {
+  Halves halves;
+  FakeFabric& fabric = halves.fabric;
+  fabric.stop_manager(halves.nodes[2]);
+  REQUIRE(fabric.at(halves.nodes[1]).number == fabric.at(halves.nodes[3]).number);
+  const FakeDevice& twin = fabric.at(halves.nodes[3]);
+  const uint16_t number = twin.number;
+  bool strays = false;
+  fabric.set_line(halves.switches[0], 2, true);
+  fabric.run(fabric.now() + 50 * kMs, [&] {
+    const uint16_t route = fabric.at(halves.switches[1]).route(fabric.at(halves.nodes[0]).number);
+    strays = strays || (twin.number == number && route == 2);
+    return false;
+  });
+  CHECK(!strays);
+  CHECK(twin.number != number);
+  check_all(fabric, {halves.nodes, halves.switches});
+}
+
+TEST_CASE("two halves of a fabric, each with a manager, become one") {
+  for (unsigned i = 0; i < 40; ++i) {
+    INFO("after " << i << " * 137 us");
+    Halves halves;
+    FakeFabric& fabric = halves.fabric;
+    fabric.run(fabric.now() + i * 137'000);
+    fabric.set_line(halves.switches[0], 2, true);
+    fabric.run(fabric.now() + 1000 * kMs);
+    std::set<uint16_t> numbers;
+    for (const int node : halves.nodes) numbers.insert(fabric.at(node).number);
+    CHECK(numbers.size() == 4);
+    check_all(fabric, {halves.nodes, halves.switches});
+    const auto active = [&](int node) { return settled(fabric.manager(node)) ? 1 : 0; };
+    CHECK(active(halves.nodes[0]) + active(halves.nodes[2]) == 1);
+  }
 }
 
 TEST_CASE("a fabric with fixed numbers and fixed routes is told what cannot be") {

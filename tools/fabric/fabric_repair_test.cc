@@ -164,6 +164,21 @@ TEST_CASE("a trap is heard while a look waits for somebody who is silent") {
   CHECK(routed.manager->times().routed_ns < died + kMs / 2);
 }
 
+// Nobody tells: the switch has no manager yet.
+TEST_CASE("a line that comes after its switch was looked at, and before it is written, is found") {
+  for (unsigned i = 0; i < 60; ++i) {
+    INFO("after " << i << " us");
+    FakeFabric fabric;
+    const Built built = leaf_spine(fabric, 8, 4, 2);
+    fabric.set_line(built.switches[3], 2, false);
+    fabric.manage(built.nodes[0], options());
+    fabric.run(i * 1'000);
+    fabric.set_line(built.switches[3], 2, true);
+    fabric.run(50 * kMs);
+    CHECK(trouble_of_nodes(fabric, built.nodes) == "");
+  }
+}
+
 TEST_CASE("a switch that dies is routed round, and is taken in again when it returns") {
   for (const bool credits : {false, true}) {
     Routed routed(credits);

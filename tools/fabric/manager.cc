@@ -41,6 +41,7 @@ Manager::Manager(ManagementPort& port, const ManagerOptions& options)
       discovery_(requests_, options.limits),
       writer_(requests_, map_, known_, options.key),
       sweep_(requests_, map_),
+      pulse_(requests_, map_, [this](const DeviceData& own) { hear_own(own); }),
       standby_(requests_, std::max<uint64_t>(1, options.takeover_ns / kLooksOfPatience)),
       chance_(options.seed) {}
 
@@ -56,9 +57,12 @@ uint64_t Manager::poll(uint64_t now_ns) {
   }
   requests_.poll(now_ns);
   advance(now_ns);
-  const uint64_t due = std::min(requests_.poll(now_ns), due_ns());
+  show_life(now_ns);
+  const uint64_t requests_due = requests_.poll(now_ns);
+  const uint64_t due = std::min(requests_due, due_ns());
   // Nothing is waited for any more: the last answer has just come.
-  return due == kNever ? now_ns : std::max(due, now_ns);
+  const bool goes_on = work_due_ns() == kNever && requests_.idle();
+  return goes_on ? now_ns : std::max(due, now_ns);
 }
 
 void Manager::enter(ManagerState state, std::string reason) {
@@ -67,6 +71,7 @@ void Manager::enter(ManagerState state, std::string reason) {
 }
 
 void Manager::advance(uint64_t now_ns) {
+  if (other_ && state_ != ManagerState::kWaiting) return yield_to(*other_, now_ns);
   switch (state_) {
     case ManagerState::kWaiting:
       return wait(now_ns);
@@ -81,6 +86,11 @@ void Manager::advance(uint64_t now_ns) {
 
 // When there is something to do although no answer is waited for.
 uint64_t Manager::due_ns() const {
+  if (is_busy() && !pulse_.at_work()) return std::min(work_due_ns(), next_pulse_ns_);
+  return work_due_ns();
+}
+
+uint64_t Manager::work_due_ns() const {
   switch (state_) {
     case ManagerState::kWaiting:
       return standby_.due_ns();
@@ -174,10 +184,20 @@ void Manager::plan() {
   for (const auto& [guid, number] : numbers_.of) {
     if (map_.devices.at(guid).is_switch()) switches_[number] = guid;
   }
-  if (had_.size() > kMostRemembered) had_.clear();
-  for (const auto& [guid, number] : numbers_.of) had_[guid] = number;
+  remember_numbers();
   writer_.begin(numbers_, plan_routes(make_net(map_, numbers_)), assignments_);
   enter(ManagerState::kWriting, "numbers and routes are written");
+}
+
+// A number is that of the last who had it.
+void Manager::remember_numbers() {
+  std::set<uint16_t> taken;
+  for (const auto& [guid, number] : numbers_.of) taken.insert(number);
+  for (auto it = had_.begin(); it != had_.end();) {
+    it = taken.count(it->second) != 0 ? had_.erase(it) : std::next(it);
+  }
+  if (had_.size() > kMostRemembered) had_.clear();
+  for (const auto& [guid, number] : numbers_.of) had_[guid] = number;
 }
 
 void Manager::write(uint64_t now_ns) {
@@ -186,9 +206,10 @@ void Manager::write(uint64_t now_ns) {
     writer_.stop();
     return begin_discovery(now_ns);
   }
-  if (!writer_.advance()) return;
+  const bool done = writer_.advance();
   const Device* const own = map_.find(map_.own);
   holds_own_ = holds_own_ || own->data.manager == own_number();
+  if (!done) return;
   if (writer_.failed()) {
     count_failure(now_ns);
     enter(ManagerState::kActive, "somebody has not answered; everything is looked at again soon");

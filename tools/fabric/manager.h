@@ -15,6 +15,7 @@
 #include "tools/fabric/known.h"
 #include "tools/fabric/map.h"
 #include "tools/fabric/port.h"
+#include "tools/fabric/pulse.h"
 #include "tools/fabric/requests.h"
 #include "tools/fabric/standby.h"
 #include "tools/fabric/sweep.h"
@@ -67,6 +68,7 @@ class Manager {
   uint64_t poll(uint64_t now_ns);
 
   ManagerState state() const { return state_; }
+  bool written() const { return written_; }  // all that is planned; else it begins anew by itself
   const std::string& reason() const { return reason_; }  // why it is in that state
   const Map& map() const { return map_; }
   const ManagerTimes& times() const { return times_; }
@@ -87,9 +89,11 @@ class Manager {
   void discover(uint64_t now_ns);
   void take_map(uint64_t now_ns);
   void plan();
+  void remember_numbers();
   void write(uint64_t now_ns);
   void watch(uint64_t now_ns);
   uint64_t due_ns() const;
+  uint64_t work_due_ns() const;
 
   // What happens in a fabric that is routed.
   uint64_t next_discovery_ns() const;
@@ -98,6 +102,9 @@ class Manager {
   void take_trap(const Trap& trap);
   void begin_sweep();
   void look_at_own(const Answer* answer);
+  bool is_busy() const;
+  void show_life(uint64_t now_ns);
+  void hear_own(const DeviceData& own);
   void end_sweep(uint64_t now_ns);
   void write_again();
   bool is_foreign(const DeviceData& own) const;
@@ -115,6 +122,7 @@ class Manager {
   Discovery discovery_;
   Writer writer_;
   Sweep sweep_;
+  Pulse pulse_;
   Standby standby_;
   Transactions chance_;
 
@@ -140,6 +148,7 @@ class Manager {
   bool sweeping_ = false;
   bool own_asked_ = false;
   uint64_t next_sweep_ns_ = 0;
+  uint64_t next_pulse_ns_ = 0;
   bool own_silent_ = false;
   bool holds_own_ = false;  // this manager's number has been that of the own node's manager
   std::optional<uint8_t> own_beat_;

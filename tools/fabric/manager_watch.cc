@@ -30,6 +30,7 @@ void Manager::take_trap(const Trap& trap) {
 }
 
 void Manager::begin_sweep() {
+  pulse_.forget_silent();
   sweeping_ = own_asked_ = true;
   sweep_.stop();
   requests_.ask(get(along({}), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), [this](const Answer* answer) {
@@ -57,15 +58,35 @@ void Manager::look_at_own(const Answer* answer) {
   DeviceChange change;
   change.beat = static_cast<uint8_t>(data->beat + 1);
   own_beat_.reset();
-  requests_.ask(set_device(along({}), change), [this, change](const Answer* set) {
-    if (set != nullptr && set->ok()) own_beat_ = change.beat;
-  });
+  const auto take = [this, change, pulses = pulse_.begun()](const Answer* set) {
+    if (set != nullptr && set->ok() && pulse_.begun() == pulses) own_beat_ = change.beat;
+  };
+  requests_.ask(set_device(along({}), change), take);
   sweep_.begin(own_number(), options_.routed_tries);
+}
+
+// Something that may take longer than others wait.
+bool Manager::is_busy() const {
+  return holds_own_ &&
+         (state_ == ManagerState::kDiscovering || state_ == ManagerState::kWriting || sweeping_);
+}
+
+void Manager::show_life(uint64_t now_ns) {
+  if (!is_busy() || pulse_.at_work() || now_ns < next_pulse_ns_) return;
+  next_pulse_ns_ = now_ns + options_.sweep_ns;
+  own_beat_.reset();
+  pulse_.begin();
+}
+
+// Its number may be about to change; then it is both.
+void Manager::hear_own(const DeviceData& own) {
+  const auto planned = numbers_.of.find(map_.own);
+  const bool mine = planned != numbers_.of.end() && own.manager == planned->second;
+  if (holds_own_ && is_foreign(own) && !mine) other_ = own.manager;
 }
 
 void Manager::end_sweep(uint64_t now_ns) {
   sweeping_ = false;
-  if (other_) return yield_to(*other_, now_ns);
   sweep_interrupted_ = false;
   ++counts_.sweeps;
   times_.swept_ns = now_ns;
@@ -96,6 +117,7 @@ bool Manager::is_foreign(const DeviceData& own) const {
 void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   requests_.clear();
   sweep_.stop();
+  writer_.stop();
   sweeping_ = own_asked_ = holds_own_ = trapped_ = false;
   own_beat_.reset();
   other_.reset();

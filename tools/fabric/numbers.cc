@@ -20,6 +20,11 @@ class Assigner {
     if (const Device* own = map_.find(map_.own)) keep_fixed(*own);
     for (const auto& [guid, device] : map_.devices) keep_fixed(device);
     if (const Device* own = map_.find(map_.own)) keep(*own, own->data.number);
+    // Who comes, and says that a number is his, does not take it from who has it.
+    for (const auto& [guid, device] : map_.devices) {
+      const auto had = before_.find(guid);
+      if (had != before_.end() && had->second == device.data.number) keep(device, had->second);
+    }
     for (const auto& [guid, device] : map_.devices) keep(device, device.data.number);
     for (const auto& [guid, device] : map_.devices) {
       const auto had = before_.find(guid);

@@ -2,6 +2,7 @@
 #include "tools/fabric/requests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,28 @@ void Requests::ask(Request request, Done done, unsigned tries, bool next) {
   }
 }
 
+void Requests::ask_first(Request request, Done done) {
+  Pending pending;
+  pending.request = std::move(request);
+  pending.done = std::move(done);
+  pending.tries_left = 1;
+  pending.stays = true;
+  waiting_.push_front(std::move(pending));
+}
+
 void Requests::clear() {
-  waiting_.clear();
-  out_.clear();
+  const auto goes = [](const Pending& pending) { return !pending.stays; };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), goes), waiting_.end());
+  for (auto it = out_.begin(); it != out_.end();) {
+    it = goes(it->second) ? out_.erase(it) : std::next(it);
+  }
+}
+
+bool Requests::idle() const {
+  const auto stays = [](const Pending& pending) { return pending.stays; };
+  return std::all_of(waiting_.begin(), waiting_.end(), stays) &&
+         std::all_of(out_.begin(), out_.end(),
+                     [&](const auto& item) { return stays(item.second); });
 }
 
 uint64_t Requests::poll(uint64_t now_ns) {

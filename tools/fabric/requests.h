@@ -45,10 +45,13 @@ class Requests {
   // `tries`: 0 for as many as the options have. `next`: before all that wait.
   void ask(Request request, Done done, unsigned tries = 0, bool next = false);
 
-  // Forgets all requests; nobody hears of their answers.
+  // Before all others, once; clear() leaves it.
+  void ask_first(Request request, Done done);
+
+  // Forgets all requests but those; nobody hears of their answers.
   void clear();
 
-  bool idle() const { return waiting_.empty() && out_.empty(); }
+  bool idle() const;  // but for those of ask_first()
 
   // Takes what has come, sends what it can. Returns when it wants to be called at the latest.
   uint64_t poll(uint64_t now_ns);
@@ -63,6 +66,7 @@ class Requests {
     unsigned tried = 0;
     uint64_t due_ns = 0;
     bool send = true;
+    bool stays = false;
   };
 
   bool take_frames();

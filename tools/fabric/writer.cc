@@ -67,6 +67,7 @@ void Writer::start(Stage stage) {
     case Stage::kRead:
       return read_switches();
     case Stage::kSwitches:
+      take_numbers();
       return set_devices(true);
     case Stage::kUrgent:
       writes_ = writes_for(map_, plan_, known_);
@@ -134,6 +135,18 @@ uint16_t Writer::number_of(uint64_t guid) const {
   return found == numbers_.of.end() ? kNoNumber : found->second;
 }
 
+// What a node sends with a number that is another one's is not to get to others by the new routes.
+void Writer::take_numbers() {
+  for (const auto& [guid, device] : map_.devices) {
+    const uint16_t is = device.data.number;
+    if (device.is_switch() || guid == map_.own || device.data.fixed) continue;
+    if (is == kNoNumber || is == number_of(guid)) continue;
+    DeviceChange change;
+    change.number = kNoNumber;
+    set_device(guid, change);
+  }
+}
+
 void Writer::set_devices(bool switches) {
   const uint16_t manager = number_of(map_.own);
   for (const auto& [guid, device] : map_.devices) {
@@ -152,7 +165,11 @@ void Writer::set_device(uint64_t guid, const DeviceChange& change) {
       [this, guid, change](const Answer& answer) {
         Device& device = map_.devices.at(guid);
         const std::optional<DeviceData> data = parse_device(answer.data);
-        if (data && data->guid == guid) device.data = *data;
+        if (data && data->guid == guid) {
+          const uint16_t seen = device.data.changes;  // what came since has not been looked at
+          device.data = *data;
+          device.data.changes = seen;
+        }
         if (answer.ok()) {
           ++counts_.devices;
           return;

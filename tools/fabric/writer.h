@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes a fabric as it was planned: numbers and manager of switches, their routes and floods, then
-// numbers of nodes, whose links so come up in a fabric that is ready, then assignments of PEBs.
+// Makes a fabric as it was planned: numbers and manager of switches, while nodes lose the numbers
+// that they are not to keep, then routes and floods, then numbers of nodes, whose links so come up
+// in a fabric that is ready, then assignments of PEBs.
 #pragma once
 
 #include <cstddef>
@@ -58,6 +59,7 @@ class Writer {
   void start(Stage stage);
   void read_switches();
   void read_routes(KnownSwitch& known, const Path& path, uint32_t block);
+  void take_numbers();
   void set_devices(bool switches);
   void set_device(uint64_t guid, const DeviceChange& change);
   void write_blocks(bool urgent);

@@ -17,9 +17,10 @@ using testing::set_device;
 constexpr uint64_t kGuid = 0x0123456789abcdef;
 
 struct Line final : FrameSink {
-  bool can_transmit() override { return open; }
+  bool can_transmit() override { return open && frames.size() < most; }
   void transmit(Frame&& frame) override { frames.push_back(std::move(frame.data)); }
   bool open = true;
+  size_t most = 1000;  // frames that it takes
   std::vector<Bytes> frames;
 };
 
@@ -288,6 +289,21 @@ TEST_CASE("a frame that the line does not take yet says so") {
   CHECK(bench.line.frames.size() == 1);
   CHECK(bench.load(EXRNIC_REG_MANAGEMENT_STATUS) == 0);
   CHECK(bench.load(EXRNIC_REG_MANAGEMENT_OUT) != 0);
+}
+
+TEST_CASE("a flood of requests keeps little, and a host's frame has left when it has left") {
+  Bench bench(7, true);
+  bench.line.open = false;
+  CHECK(bench.of_host(directed({0, 5})).empty());
+  for (int i = 0; i < 100; ++i) bench.agent.receive({directed({EXRNIC_PORT_NONE}, 1), false});
+  CHECK(bench.served == 8);
+  CHECK(bench.dropped == 92);
+  // One leaves, others wait.
+  bench.line.most = 1;
+  bench.line.open = true;
+  bench.agent.run(bench.line);
+  CHECK(bench.line.frames.size() == 1);
+  CHECK(bench.load(EXRNIC_REG_MANAGEMENT_STATUS) == 0);
 }
 
 TEST_CASE("who gets another number has its link down in between") {

@@ -13,6 +13,12 @@ uint32_t word_at(const uint8_t* bytes) {
   return bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
 }
 
+bool asks(const Bytes& frame) {
+  if (frame.size() != EXRNIC_MANAGEMENT_FRAME_BYTES) return false;
+  const uint64_t method = exrnic_management_header_method(header(frame));
+  return method == EXRNIC_MANAGEMENT_METHOD_GET || method == EXRNIC_MANAGEMENT_METHOD_SET;
+}
+
 // A switch takes no other one.
 bool is_routed(const Bytes& frame) {
   const uint8_t* const header = management::header(frame);
@@ -56,28 +62,22 @@ uint32_t NodeAgent::value_of(uint32_t offset) const {
 }
 
 void NodeAgent::receive(const Frame& frame) {
-  if (frame.fcs_error) return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
+  const bool full = out_.size() > kMostAnswers && asks(frame.data);
+  if (frame.fcs_error || full) return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
   take(0, Bytes(frame.data));
 }
 
 // A host asks, and does not answer. Whom it is from is the agent's to say.
 void NodeAgent::send_of_host() {
   Bytes frame(store_.begin(), store_.end());
-  const uint64_t method = exrnic_management_header_method(header(frame));
-  if (!is_management(frame) ||
-      (method != EXRNIC_MANAGEMENT_METHOD_GET && method != EXRNIC_MANAGEMENT_METHOD_SET)) {
-    return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
-  }
+  if (!is_management(frame) || !asks(frame)) return count(EXRNIC_COUNTER_MANAGEMENT_DROPPED);
   exrnic_eth_set_src(frame.data(), mac());
   const uint64_t to = exrnic_eth_dst(frame.data());
   const bool away = has_number() && to != kAnyone && to != mac() && to >> 16 == EXRNIC_MAC_PREFIX;
-  const size_t before = out_.size();
-  if (away && carrier_ && is_routed(frame)) {
-    out_.push_back(std::move(frame));
-  } else {
-    take(kHost, std::move(frame));
-  }
-  sending_ = out_.size() != before;
+  if (away && carrier_ && is_routed(frame)) return send_out(std::move(frame), /*of_host=*/true);
+  from_host_ = true;
+  take(kHost, std::move(frame));
+  from_host_ = false;
 }
 
 void NodeAgent::set_carrier(bool up) {
@@ -90,9 +90,9 @@ void NodeAgent::run(FrameSink& sink) {
   if (settles_ != 0) --settles_;
   while (!out_.empty() && sink.can_transmit()) {
     Frame frame;
-    frame.data = std::move(out_.front());
+    frame.data = std::move(out_.front().frame);
+    if (out_.front().of_host) sending_ = false;
     out_.pop_front();
-    if (out_.empty()) sending_ = false;
     sink.transmit(std::move(frame));
   }
 }
@@ -111,7 +111,12 @@ bool NodeAgent::goes(bool answer, unsigned from, unsigned to) const {
 
 void NodeAgent::send(unsigned to, Bytes&& frame) {
   if (to == kHost) return deliver(std::move(frame));
-  out_.push_back(std::move(frame));
+  send_out(std::move(frame), from_host_);
+}
+
+void NodeAgent::send_out(Bytes&& frame, bool of_host) {
+  out_.push_back({std::move(frame), of_host});
+  sending_ = sending_ || of_host;
 }
 
 void NodeAgent::deliver(Bytes&& frame) {

@@ -50,17 +50,25 @@ class NodeAgent : public Agent {
  private:
   // So many cycles the link is down for a node that gets another number.
   static constexpr unsigned kSettles = 8;
+  // Answers that wait for the line; further requests of it are dropped.
+  static constexpr unsigned kMostAnswers = 8;
+  struct Out {
+    Bytes frame;
+    bool of_host;
+  };
   using Store = std::array<uint8_t, EXRNIC_MANAGEMENT_FRAME_BYTES>;
 
   void send_of_host();
+  void send_out(Bytes&& frame, bool of_host);
   uint32_t value_of(uint32_t offset) const;
 
   bool carrier_;
   Counter counter_;
-  Store store_{};          // MANAGEMENT_OUT
-  bool sending_ = false;   // the last one of out_ is the host's
-  std::deque<Bytes> out_;  // for the line
-  std::deque<Bytes> in_;   // for the host
+  Store store_{};           // MANAGEMENT_OUT
+  bool from_host_ = false;  // the frame in hand
+  bool sending_ = false;    // one of out_ is the host's
+  std::deque<Out> out_;     // for the line
+  std::deque<Bytes> in_;    // for the host
   unsigned settles_ = 0;
 };
 
