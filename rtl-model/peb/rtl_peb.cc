@@ -100,6 +100,7 @@ class RtlPeb final : public PebCore {
     changed.peer = peer;
     assigns_.push_back({port, peer});
   }
+  std::optional<Peer> peer(unsigned port) const override { return ports_.at(port).peer; }
   bool is_up(unsigned port) const override { return ports_.at(port).up; }
   bool has_room(unsigned port, Flow flow) const override {
     return ports_.at(port).out.count(flow) < kRoom;
@@ -144,6 +145,9 @@ class RtlPeb final : public PebCore {
   void receive(Frame&& frame) override {
     if (!frame.data.empty()) frames_.push_back({std::move(frame), 0});
   }
+
+  void set_link(bool /*up*/) override {}  // a port finds out by its messages
+  uint16_t number() const override { return config_.node_id; }
 
   void step(uint64_t time_ns) override {
     top_.time_i = time_ns;
