@@ -415,11 +415,6 @@ Fabric::Control fabric_of(const Arguments& arguments) {
                       fmt::format("--assign: with --fabric {} its manager does that (exrnic-fm "
                                   "--assign); leave it out",
                                   fabric));
-  const bool has_pebs = !arguments.peb_hosts.empty() || !arguments.peb_devices.empty();
-  if (has_pebs && arguments.core != kRefCore)
-    throw ExitRequest(kUsageError,
-                      fmt::format("--fabric {}: PEBs of --core {} have no agent; take --core {}",
-                                  fabric, arguments.core, kRefCore));
   return Fabric::Control::kManaged;
 }
 

@@ -44,7 +44,7 @@ class Managed final : public PebSink {
     peb = make_peb(config, side, ports, *this);
   }
 
-  bool can_transmit() override { return true; }
+  bool can_transmit() override { return chance(random, taking); }
   void transmit(Frame&& frame) override { sent.push_back(std::move(frame)); }
   bool can_write(unsigned /*port*/) override { return true; }
   void write(unsigned /*port*/, Write&& write) override { written.push_back(write.data); }
@@ -132,6 +132,8 @@ class Managed final : public PebSink {
   std::map<unsigned, unsigned> told;
   uint64_t now_ns = 0;
   uint64_t key = 0;
+  Random random{7};
+  double taking = 1;  // frames, by the line
 
  private:
   static constexpr unsigned kMost = 20'000;
@@ -339,6 +341,46 @@ TEST_CASE("two PEBs meet once they have numbers and peers, and part with another
   join(host, device, 2000);
   REQUIRE(host.written.size() == 1);
   CHECK(host.written[0] == Bytes(32, 0x11));
+}
+
+// The line is slow, so that numbers change at any beat of a frame.
+TEST_CASE("in traffic a number changes between two frames, and the new one works as well") {
+  const uint16_t bits = GENERATE(uint16_t{128}, uint16_t{256});
+  Managed host(Side::kHost, 1, kNone, bits);
+  Managed device(Side::kDevice, 1, kNone, bits);
+  device.give_number(4);
+  for (uint16_t round = 0; round < 30; ++round) {
+    INFO("round " << round);
+    const auto number = static_cast<uint16_t>(5 + round % 2);
+    REQUIRE(host.give_number(number).status == EXRNIC_MANAGEMENT_STATUS_OK);
+    REQUIRE(host.give_peer(0, 4, round).status == EXRNIC_MANAGEMENT_STATUS_OK);
+    REQUIRE(device.give_peer(0, number, round).status == EXRNIC_MANAGEMENT_STATUS_OK);
+    host.taking = 1;
+    host.others.clear();
+    device.others.clear();
+    join(host, device, kLong);
+    REQUIRE(host.ups[0]);
+    REQUIRE(device.ups[0]);
+    host.written.clear();
+    device.written.clear();
+    device.peb->write(0, 0x100, Bytes(100, static_cast<uint8_t>(round)));
+    join(host, device, 2000);
+    REQUIRE(host.written.size() == 1);
+    CHECK(host.written[0] == Bytes(100, static_cast<uint8_t>(round)));
+
+    host.taking = 0.2;
+    for (unsigned i = 0; i < 20; ++i) host.peb->write(0, 0x1000 * i, Bytes(200, 0x77));
+    host.run(20 + 13 * round);
+    host.sent.clear();
+    REQUIRE(host.give_number(static_cast<uint16_t>(11 - number)).status ==
+            EXRNIC_MANAGEMENT_STATUS_OK);
+    CHECK_FALSE(host.peb->is_up(0));
+    for (const Frame& frame : host.others_in(2000)) {
+      CHECK(exrnic_eth_ethertype(frame.data.data()) == EXRNIC_ETHERTYPE);
+      CHECK(exrnic_eth_src(frame.data.data()) == management::mac_of(number));
+    }
+    CHECK_FALSE(host.peb->peer(0));
+  }
 }
 
 TEST_CASE("a peer that is taken away ends the life, and whoever comes gets the next one") {
