@@ -61,7 +61,6 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   const Topology topology = topology_of(options);
   assert(topology.nodes >= 1 && topology.nodes <= kMostNodes);
   const bool managed = options.fabric == Fabric::Control::kManaged;
-  assert(!managed || pebs_of(options) == 0);
   const bool credits = !managed && options.profile.ethernet_switch.flow_control;
   const Routes routes = usable_routes(topology, credits);
   const FabricFaults faults = faults_of(options);
@@ -102,15 +101,18 @@ void Testbed::add_stations(const TestbedOptions& options, const Topology& topolo
           Fabric::guid_of_node(place()), link_up, options.profile, make_core, options.tracer);
     stations_.push_back(nodes_.back().get());
   }
-  const auto name = [&] { return fmt::format("peb{}", place()); };
+  const auto place_of_peb = [&] {
+    return peb::Place{place(), managed ? EXRNIC_NODE_NONE : topology.id_of(place()),
+                      Fabric::guid_of_node(place()), link_up};
+  };
   for (const unsigned slots : options.peb_hosts) {
-    peb_hosts_.push_back(std::make_unique<peb::PebHost>(name(), island(), topology.id_of(place()),
-                                                        options.profile, slots, options.make_peb));
+    peb_hosts_.push_back(std::make_unique<peb::PebHost>(island(), place_of_peb(), options.profile,
+                                                        slots, options.make_peb));
     stations_.push_back(peb_hosts_.back().get());
   }
   for (const PcieDeviceFactory& make_device : options.peb_boxes) {
-    peb_boxes_.push_back(std::make_unique<peb::PebBox>(
-        name(), island(), topology.id_of(place()), options.profile, make_device, options.make_peb));
+    peb_boxes_.push_back(std::make_unique<peb::PebBox>(island(), place_of_peb(), options.profile,
+                                                       make_device, options.make_peb));
     stations_.push_back(peb_boxes_.back().get());
   }
 }
@@ -138,7 +140,14 @@ void Testbed::connect_outside_host(unsigned peb_host, unsigned slot, HostPort* h
   peb_hosts_.at(peb_host)->connect_host(slot, host, entrance_of_outside());
 }
 
+const peb::PebBox* Testbed::peb_box_with(unsigned number) const {
+  for (const auto& box : peb_boxes_)
+    if (box->peb().number() == number) return box.get();
+  return nullptr;
+}
+
 void Testbed::assign(unsigned peb_host, unsigned slot, std::optional<unsigned> peb_box) {
+  assert(fabric_->control() == Fabric::Control::kStatic);
   peb::PebHost& host = *peb_hosts_.at(peb_host);
   release(host.slot(slot).peer());
   if (!peb_box) return;
@@ -152,7 +161,7 @@ void Testbed::release(std::optional<peb::Peer> peer) {
   if (!peer) return;
   for (const auto& host : peb_hosts_)
     for (unsigned slot = 0; slot < host->slots(); ++slot) {
-      const auto& has = host->slot(slot).peer();
+      const auto has = host->slot(slot).peer();
       if (has && has->node == peer->node) host->slot(slot).assign(std::nullopt);
     }
   for (const auto& box : peb_boxes_)

@@ -52,7 +52,7 @@ struct TestbedOptions {
   std::vector<PcieDeviceFactory> peb_boxes;  // with a device each
   peb::PebFactory make_peb = peb::make_ref_peb;
   std::optional<Topology> topology;  // its number of nodes, of all kinds, counts then
-  // Managed: without PEBs. Nodes have no identifiers and switches no routes before a manager has
+  // Managed: nodes have no identifiers, switches no routes and PEBs no peers before a manager has
   // been there (FABRIC.md).
   Fabric::Control fabric = Fabric::Control::kStatic;
   uint64_t seed = 1;                               // of all faults
@@ -93,7 +93,7 @@ class Testbed {
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
-  // Others. The node identifier of each is its own (Station::id()).
+  // Others.
   unsigned peb_hosts() const { return static_cast<unsigned>(peb_hosts_.size()); }
   unsigned peb_boxes() const { return static_cast<unsigned>(peb_boxes_.size()); }
   peb::PebHost& peb_host(unsigned index) { return *peb_hosts_.at(index); }
@@ -101,8 +101,12 @@ class Testbed {
   peb::PebBox& peb_box(unsigned index) { return *peb_boxes_.at(index); }
   const peb::PebBox& peb_box(unsigned index) const { return *peb_boxes_.at(index); }
 
+  // The box with this node identifier; nullptr if there is none.
+  const peb::PebBox* peb_box_with(unsigned number) const;
+
   // Which box's device is in a slot from now on; nobody's: std::nullopt. It is taken from the slot
-  // that it was in, and whose device was there has no host any more.
+  // that it was in, and whose device was there has no host any more. In a managed fabric its
+  // manager says that.
   void assign(unsigned peb_host, unsigned slot, std::optional<unsigned> peb_box);
 
   // For hosts outside of the simulation, which may know of each other by other ways: with several

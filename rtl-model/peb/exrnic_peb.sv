@@ -8,11 +8,16 @@ module exrnic_peb
 (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  node_t       cfg_node_i,
+    input  node_id_t    cfg_node_i,         // NODE_NONE: a manager says the number
+    input  logic [63:0] cfg_guid_i,
     input  logic        cfg_host_i,         // the host's side
+    input  logic [ 3:0] cfg_ports_i,        // so many are there
+    input  logic        link_up_i,          // the line has a carrier
     input  logic [15:0] cfg_max_payload_i,  // a power of two
     input  logic [ 5:0] cfg_read_timeout_i,
     input  logic [63:0] time_i,
+    output node_id_t    node_o,
+    output logic        works_o,    // else all but the agent is in reset: there is no number
     output logic        init_done_o,
     output logic        idle_o,     // nothing happens until something comes, or
     output logic        asks_o,     // an interval of PEB_ASK_SHIFT begins, with this,
@@ -23,6 +28,11 @@ module exrnic_peb
     input logic        assign_peer_i,
     input node_t       assign_node_i,
     input logic [15:0] assign_group_i,
+    output logic        assigned_o,  // pulse: a manager has done the same
+    output peb_port_t   assigned_port_o,
+    output logic        assigned_peer_o,
+    output node_t       assigned_node_o,
+    output logic [15:0] assigned_group_o,
 
     // From the buses. Of a flow none begins without room; a beat has its bytes in the lanes of their addresses.
     output logic [N_PEB_PORT-1:0]   write_room_o,
@@ -76,6 +86,126 @@ module exrnic_peb
     output logic             timeout_o
 );
 
+  // ---- The agent of fabric management. Another number resets all else, between two frames.
+  node_t node;
+  logic numbered, works, blocks_rst_n, stale, stale_q, held, agent_idle;
+  logic out_valid, out_ready, out_sop, out_eop, out_open, out_open_q;
+  logic node_tx_valid, node_tx_ready, node_rx_valid, line_in_valid, line_in_open_q;
+  data_t out_data;
+  beat_bytes_t out_bytes;
+  event_t event_agent;
+  logic [31:0] wanted_port;
+  management_assignment_t wanted, assigned;
+  logic wanted_sets, wanted_valid;
+  management_status_e wanted_status;
+  assign node = node_t'(node_o);
+  assign numbered = node_o != node_id_t'(NODE_NONE);
+  management #(
+      .HAS_HOST(1'b0)
+  ) u_management (
+      .clk_i,
+      .rst_ni,
+      .power_ni(rst_ni),
+      .idle_o(agent_idle),
+      .cfg_node_i,
+      .cfg_guid_i,
+      .link_up_i,
+      .kind_i(cfg_host_i ? MANAGEMENT_KIND_PEB_HOST : MANAGEMENT_KIND_PEB_DEVICE),
+      .node_o,
+      .assign_hold_i(held),
+      .assign_port_o(wanted_port),
+      .assign_o(wanted),
+      .assign_sets_o(wanted_sets),
+      .assign_valid_o(wanted_valid),
+      .assign_status_i(wanted_status),
+      .assigned_i(assigned),
+      .host_valid_i(1'b0),
+      .host_write_i(1'b0),
+      .host_word_i(1'b0),
+      .host_address_i('0),
+      .host_data_i('0),
+      /* verilator lint_off PINCONNECTEMPTY */  // no host; frames of the line are always taken
+      .link_up_o(),
+      .host_rsp_valid_o(),
+      .host_rsp_data_o(),
+      .rx_ready_o(),
+      /* verilator lint_on PINCONNECTEMPTY */
+      .node_tx_valid_i(node_tx_valid),
+      .node_tx_ready_o(node_tx_ready),
+      .node_tx_sop_i(out_sop),
+      .node_tx_eop_i(out_eop),
+      .node_tx_data_i(out_data),
+      .node_tx_bytes_i(out_bytes),
+      .tx_valid_o,
+      .tx_ready_i,
+      .tx_sop_o,
+      .tx_eop_o,
+      .tx_data_o,
+      .tx_bytes_o,
+      .rx_valid_i,
+      .rx_sop_i,
+      .rx_eop_i,
+      .rx_data_i,
+      .rx_bytes_i,
+      .rx_error_i,
+      .node_rx_valid_o(node_rx_valid),
+      .node_rx_ready_i(1'b1),
+      .event_o(event_agent)
+  );
+
+  // No frame of an old number begins, and one that has begun ends.
+  assign stale = works_o && (stale_q || !numbered);
+  assign node_tx_valid = out_valid && (!stale || out_open_q);
+  assign out_ready = node_tx_ready && (!stale || out_open_q);
+  assign works = works_o ? !stale || out_open : numbered;
+  assign out_open = node_tx_valid ? !(node_tx_ready && out_eop) : out_open_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {works_o, blocks_rst_n, stale_q, out_open_q} <= '0;
+    else begin
+      works_o <= works;
+      blocks_rst_n <= works;
+      stale_q <= stale && out_open;
+      out_open_q <= out_open;
+    end
+  end
+
+  // Of a frame that comes a block sees all or nothing.
+  assign line_in_valid = node_rx_valid && (rx_sop_i ? init_done_o : line_in_open_q);
+  always_ff @(posedge clk_i or negedge blocks_rst_n) begin
+    if (!blocks_rst_n) line_in_open_q <= 1'b0;
+    else if (node_rx_valid) line_in_open_q <= line_in_valid && !rx_eop_i;
+  end
+
+  // ---- Assignments by a manager
+  peer_t peer[N_PEB_PORT], peer_is;
+  logic wants, same, taken;
+  assign held = assign_valid_i || stale || (!works_o && numbered);
+  assign wants = wanted.node != 16'(NODE_NONE);
+  assign peer_is = peer[peb_port_t'(wanted_port)];
+  assign same = peer_is.assigned ? wants && 16'(peer_is.node) == wanted.node && peer_is.group == wanted.group : !wants;
+  always_comb begin
+    taken = 1'b0;
+    for (int unsigned port = 0; port < N_PEB_PORT; port++)
+      if (peer[port].assigned && 16'(peer[port].node) == wanted.node && peer[port].group == wanted.group)
+        taken = 1'b1;
+    wanted_status = MANAGEMENT_STATUS_OK;
+    if (wanted_port >= 32'(cfg_ports_i)) wanted_status = MANAGEMENT_STATUS_NO_BLOCK;
+    else if (wanted_sets && wants && !same &&
+             (!numbered || 32'(wanted.node) >= N_NODE || wanted.node == node_o || taken))
+      wanted_status = MANAGEMENT_STATUS_BAD_VALUE;
+    assigned = '0;
+    assigned.node = 16'(NODE_NONE);
+    if (peer_is.assigned) begin
+      assigned.node = 16'(peer_is.node);
+      assigned.group = peer_is.group;
+    end
+  end
+  assign assigned_o = wanted_valid && !same;
+  assign assigned_port_o = peb_port_t'(wanted_port);
+  assign assigned_peer_o = wants;
+  assign assigned_node_o = node_t'(wanted.node);
+  assign assigned_group_o = wanted.group;
+
   // ---- The buses
   peb_bus_if from_bus (), to_bus ();
   assign from_bus.valid = in_valid_i;
@@ -103,7 +233,7 @@ module exrnic_peb
 
   // ---- EFE
   settings_if settings ();
-  assign settings.node = node_id_t'(cfg_node_i);
+  assign settings.node = node_o;
   assign settings.now = time_i;
   assign settings.rto_cycles = 32'(RTO_CYCLES_DEFAULT);
   assign settings.retry_limit = 8'(RETRY_LIMIT_DEFAULT);
@@ -129,7 +259,7 @@ module exrnic_peb
   assign change.goes_back = 1'b0;
 
   logic tx_init_done, rx_init_done, tx_idle, rx_idle;
-  assign init_done_o = tx_init_done && rx_init_done;
+  assign init_done_o = works_o ? tx_init_done && rx_init_done : !numbered;
   logic alloc_valid, alloc_ready, quota_room, beat_valid, submit_valid, submit_ready, ended_valid;
   slot_t alloc_slot;
   node_t quota_node;
@@ -147,7 +277,7 @@ module exrnic_peb
   /* verilator lint_on UNUSEDSIGNAL */
   efe_tx u_efe_tx (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .init_done_o(tx_init_done),
       .idle_o(tx_idle),
       /* verilator lint_off PINCONNECTEMPTY */
@@ -183,12 +313,12 @@ module exrnic_peb
       .peer(peer_state),
       .refusal_i(refusal.what),
       .credit,
-      .tx_valid_o,
-      .tx_ready_i,
-      .tx_sop_o,
-      .tx_eop_o,
-      .tx_data_o,
-      .tx_bytes_o,
+      .tx_valid_o(out_valid),
+      .tx_ready_i(out_ready),
+      .tx_sop_o(out_sop),
+      .tx_eop_o(out_eop),
+      .tx_data_o(out_data),
+      .tx_bytes_o(out_bytes),
       .dead_node_o(dead_node),
       .event_o(event_tx)
   );
@@ -197,7 +327,7 @@ module exrnic_peb
   rx_desc_t came, once;
   efe_rx u_efe_rx (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .init_done_o(rx_init_done),
       .idle_o(rx_idle),
       /* verilator lint_off PINCONNECTEMPTY */  // no groups of datagrams here
@@ -205,9 +335,9 @@ module exrnic_peb
       .group_look_o(),
       .group_o(),
       /* verilator lint_on PINCONNECTEMPTY */
-      .cfg_node_i,
+      .cfg_node_i(node),
       .enable_i(1'b1),
-      .rx_valid_i,
+      .rx_valid_i(line_in_valid),
       .rx_sop_i,
       .rx_eop_i,
       .rx_data_i,
@@ -237,7 +367,7 @@ module exrnic_peb
   );
   class_turns u_class_turns (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .reliable_valid_i(came_valid),
       .reliable_ready_o(came_ready),
       .reliable_i(came),
@@ -248,10 +378,9 @@ module exrnic_peb
       .desc_ready_i(segment.ready),
       .desc_o(segment.data)
   );
-  assign event_o = event_tx | event_rx | event_receive;
+  assign event_o = event_tx | event_rx | event_receive | event_agent;
 
   // ---- Ports
-  peer_t peer[N_PEB_PORT];
   flows_t flow[N_PEB_PORT];
   logic [N_PEB_PORT-1:0] begins, met, owes_introduction, asks, owes_limits, stuck;
   logic [31:0] next_message[N_PEB_PORT], last_message[N_PEB_PORT];
@@ -262,14 +391,14 @@ module exrnic_peb
   logic [1:0] message_flow, sent_flow, handed;
   peb_ports u_ports (
       .clk_i,
-      .rst_ni,
-      .cfg_node_i,
+      .rst_ni(blocks_rst_n),
+      .cfg_node_i(node),
       .time_i,
-      .assign_valid_i,
-      .assign_port_i,
-      .assign_peer_i,
-      .assign_node_i,
-      .assign_group_i,
+      .assign_valid_i(assign_valid_i || assigned_o),
+      .assign_port_i(assign_valid_i ? assign_port_i : assigned_port_o),
+      .assign_peer_i(assign_valid_i ? assign_peer_i : assigned_peer_o),
+      .assign_node_i(assign_valid_i ? assign_node_i : assigned_node_o),
+      .assign_group_i(assign_valid_i ? assign_group_i : assigned_group_o),
       .peer_o(peer),
       .flow_o(flow),
       .came_port_i(came_port),
@@ -327,7 +456,7 @@ module exrnic_peb
   logic [63:0] look_address;
   peb_tags u_tags (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .tick_i(tick),
       .begins_i(begins),
       .free_o(tag_free),
@@ -366,7 +495,7 @@ module exrnic_peb
   assign timeout_o = overdue && !answers;
   peb_served u_served (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .begins_i(begins),
       .free_o(serve_free),
       .port_i(serve_port),
@@ -390,8 +519,8 @@ module exrnic_peb
   logic receive_idle, inward_idle, transmit_idle;
   peb_receive u_receive (
       .clk_i,
-      .rst_ni,
-      .cfg_node_i,
+      .rst_ni(blocks_rst_n),
+      .cfg_node_i(node),
       .cfg_host_i,
       .peer_i(peer),
       .flow_i(flow),
@@ -433,7 +562,7 @@ module exrnic_peb
   );
   peb_inward u_inward (
       .clk_i,
-      .rst_ni,
+      .rst_ni(blocks_rst_n),
       .begins_i(begins),
       .met_i(met),
       .port_i(came_port),
@@ -479,8 +608,8 @@ module exrnic_peb
   assign completion_room_o = rooms.completions;
   peb_transmit u_transmit (
       .clk_i,
-      .rst_ni,
-      .cfg_node_i,
+      .rst_ni(blocks_rst_n),
+      .cfg_node_i(node),
       .cfg_max_payload_i,
       .peer_i(peer),
       .flow_i(flow),
@@ -524,7 +653,9 @@ module exrnic_peb
       .idle_o(transmit_idle)
   );
 
-  assign idle_o = init_done_o && tx_idle && rx_idle && ports_idle && receive_idle && inward_idle && transmit_idle &&
-      !rx_valid_i && !segment.valid && !ended_valid && !overdue;
+  logic blocks_idle;
+  assign blocks_idle = numbered && init_done_o && tx_idle && rx_idle && ports_idle && receive_idle && inward_idle &&
+      transmit_idle && !segment.valid && !ended_valid && !overdue;
+  assign idle_o = agent_idle && !rx_valid_i && (works_o ? blocks_idle : !numbered);
 
 endmodule

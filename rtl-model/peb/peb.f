@@ -53,6 +53,14 @@ rtl-model/tiles/wire/efe_tx/tx_turns.sv
 rtl-model/tiles/wire/efe_tx/tx_verdict.sv
 rtl-model/tiles/wire/efe_tx/tx_window.sv
 rtl-model/tiles/wire/groups/class_turns.sv
+rtl-model/tiles/wire/management/management_pkg.sv
+rtl-model/tiles/wire/management/management.sv
+rtl-model/tiles/wire/management/management_agent.sv
+rtl-model/tiles/wire/management/management_device.sv
+rtl-model/tiles/wire/management/management_fields.sv
+rtl-model/tiles/wire/management/management_host.sv
+rtl-model/tiles/wire/management/management_receive.sv
+rtl-model/tiles/wire/management/management_waiting.sv
 rtl-model/tiles/wire/terminate_message/terminate_message.sv
 rtl-model/peb/tlp_header.sv
 rtl-model/peb/tlp_parse.sv

@@ -71,9 +71,13 @@ class RtlPeb final : public PebCore {
   static constexpr size_t kBeat = sizeof(Model::rx_data_i);
 
  public:
-  RtlPeb(const CoreConfig& config, Side side, PebSink& sink) : config_(config), sink_(sink) {
+  RtlPeb(const CoreConfig& config, Side side, unsigned ports, PebSink& sink)
+      : config_(config), sink_(sink), ports_(ports) {
     context()->fatalOnError(false);
     top_.cfg_node_i = config.node_id;
+    top_.cfg_guid_i = config.guid;
+    top_.cfg_ports_i = static_cast<uint8_t>(ports);
+    top_.link_up_i = config.link_up;
     top_.cfg_host_i = side == Side::kHost;
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_read_timeout_i = config.read_timeout_shift;
@@ -84,6 +88,7 @@ class RtlPeb final : public PebCore {
     for (int i = 0; i < 4; ++i) clock();
     top_.rst_ni = 1;
     while (!top_.init_done_o) clock();
+    works_ = top_.works_o;
   }
   ~RtlPeb() override { top_.final(); }
 
@@ -91,15 +96,12 @@ class RtlPeb final : public PebCore {
     Port& changed = ports_.at(port);
     const auto has_it = [&](const Port& other) { return other.peer == peer; };
     if (peer)
-      check_peer(*peer, config_.node_id,
+      check_peer(*peer, number(),
                  !(changed.peer == peer) && std::any_of(ports_.begin(), ports_.end(), has_it));
-    if (changed.peer) {
-      go_down(port);
-      changed.voided = true;
-    }
-    changed.peer = peer;
+    begin_life(port, peer);
     assigns_.push_back({port, peer});
   }
+  std::optional<Peer> peer(unsigned port) const override { return ports_.at(port).peer; }
   bool is_up(unsigned port) const override { return ports_.at(port).up; }
   bool has_room(unsigned port, Flow flow) const override {
     return ports_.at(port).out.count(flow) < kRoom;
@@ -145,6 +147,13 @@ class RtlPeb final : public PebCore {
     if (!frame.data.empty()) frames_.push_back({std::move(frame), 0});
   }
 
+  // Is seen with the next step.
+  void set_link(bool up) override {
+    top_.link_up_i = up;
+    idle_ = false;
+  }
+  uint16_t number() const override { return top_.node_o; }
+
   void step(uint64_t time_ns) override {
     top_.time_i = time_ns;
     drive_assign();
@@ -154,12 +163,15 @@ class RtlPeb final : public PebCore {
     top_.clk_i = 0;
     top_.eval();
     take_counters();
+    take_assigned();
     if (top_.in_valid_i && top_.in_ready_o) take_sent();
     if (top_.out_valid_o) take_beat();
     if (top_.tx_valid_o && top_.tx_ready_i) take_frame();
     top_.clk_i = 1;
     top_.eval();
     check();
+    if (works_ && !top_.works_o) begin_anew();
+    works_ = top_.works_o;
     idle_ = top_.idle_o;
   }
 
@@ -201,9 +213,44 @@ class RtlPeb final : public PebCore {
     top_.eval();
   }
 
+  void begin_life(unsigned port, const std::optional<Peer>& peer) {
+    Port& changed = ports_[port];
+    if (changed.peer) {
+      go_down(port);
+      changed.voided = true;
+    }
+    changed.peer = peer;
+  }
+
+  // All but its agent is in reset.
+  void begin_anew() {
+    sending_.reset();
+    assigns_.clear();
+    for (unsigned port = 0; port < ports_.size(); ++port) {
+      if (ports_[port].peer) ++counters_.lives;
+      go_down(port);
+      ports_[port].peer.reset();
+      ports_[port].voided = false;
+    }
+    for (unsigned port = 0; port < ports_.size(); ++port) sink_.assigned(port);
+  }
+
+  // By a manager. What the bus has said of the port before does not count any more.
+  void take_assigned() {
+    if (!top_.assigned_o) return;
+    const unsigned port = top_.assigned_port_o;
+    std::optional<Peer> peer;
+    if (top_.assigned_peer_o) peer = Peer{top_.assigned_node_o, top_.assigned_group_o};
+    assigns_.erase(std::remove_if(assigns_.begin(), assigns_.end(),
+                                  [&](const auto& each) { return each.first == port; }),
+                   assigns_.end());
+    begin_life(port, peer);
+    sink_.assigned(port);
+  }
+
   void drive_assign() {
-    top_.assign_valid_i = !assigns_.empty();
-    if (assigns_.empty()) return;
+    top_.assign_valid_i = works_ && !assigns_.empty();
+    if (!top_.assign_valid_i) return;
     const auto [port, peer] = assigns_.front();
     assigns_.pop_front();
     top_.assign_port_i = port;
@@ -239,8 +286,8 @@ class RtlPeb final : public PebCore {
   }
 
   void begin_sending() {
-    for (unsigned i = 0; i < kPorts && !sending_; ++i) {
-      turn_ = (turn_ + 1) % kPorts;
+    for (unsigned i = 0; i < ports_.size() && !sending_; ++i) {
+      turn_ = (turn_ + 1) % static_cast<unsigned>(ports_.size());
       Outward taken;
       if (ports_[turn_].out.take([this](const Outward& each) { return may_go(turn_, each); },
                                  taken))
@@ -306,7 +353,7 @@ class RtlPeb final : public PebCore {
 
   void drive_ready() {
     top_.write_ready_i = top_.request_ready_i = top_.request_waits_i = 0;
-    for (unsigned port = 0; port < kPorts; ++port) {
+    for (unsigned port = 0; port < ports_.size(); ++port) {
       const Port& each = ports_[port];
       if (!each.peer) continue;
       if (sink_.can_write(port)) top_.write_ready_i |= 1u << port;
@@ -424,7 +471,7 @@ class RtlPeb final : public PebCore {
   PebSink& sink_;
   Counters counters_;
   std::array<uint64_t, 32 * ((EXRNIC_COUNTERS + 31) / 32)> events_{};
-  std::array<Port, kPorts> ports_;
+  std::vector<Port> ports_;
   std::deque<std::pair<unsigned, std::optional<Peer>>> assigns_;
   std::deque<Receiving> frames_;
   std::optional<Sending> sending_;
@@ -433,6 +480,7 @@ class RtlPeb final : public PebCore {
   Bytes leaving_;
   bool open_ = false;  // a frame has begun to leave
   bool idle_ = false;
+  bool works_ = false;  // it has a number
   Model top_{context()};
 };
 
@@ -446,11 +494,12 @@ std::unique_ptr<PebCore> make_rtl_peb(const CoreConfig& config, Side side, unsig
   if (ports > kPorts)
     throw std::invalid_argument(std::to_string(ports) + " ports: the RTL of this build has " +
                                 std::to_string(kPorts));
-  if (config.node_id >= records::kNNode)
+  if (config.node_id >= records::kNNode && config.node_id != EXRNIC_NODE_NONE)
     throw std::invalid_argument("node id " + std::to_string(config.node_id) +
                                 ": this build has those below " + std::to_string(records::kNNode));
-  if (config.data_bits == 256) return std::make_unique<RtlPeb<Vexrnic_peb_256>>(config, side, sink);
-  return std::make_unique<RtlPeb<Vexrnic_peb>>(config, side, sink);
+  if (config.data_bits == 256)
+    return std::make_unique<RtlPeb<Vexrnic_peb_256>>(config, side, ports, sink);
+  return std::make_unique<RtlPeb<Vexrnic_peb>>(config, side, ports, sink);
 }
 
 }  // namespace exrnic::peb

@@ -380,6 +380,7 @@ TEST_CASE("PEBs that cannot be are refused with what is wrong") {
   refused({"--peb-host", host, "--peb-device", "vfio-user:" + nobody},
           "--peb-device " + nobody + ": socket " + nobody + ": No such file");
   refused({"--peb-host", host, "--assign", "zero=1"}, "write HOST[.SLOT]=DEVICE");
+  refused({"--peb-host", host, "--assign", "0=1", "--fabric", "managed"}, "exrnic-fm --assign");
   refused({"--peb-host", host, "--assign", "1=0"}, "node 1 is no --peb-host");
   refused({"--peb-host", host, "--assign", "0.1=1"}, "node 0 has 1 slots");
   refused({"--peb-host", host, "--assign", "0=1"}, "node 1 is no --peb-device");

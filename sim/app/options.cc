@@ -410,11 +410,11 @@ Fabric::Control fabric_of(const Arguments& arguments) {
   if (fabric != kManagedFabric)
     throw ExitRequest(kUsageError, fmt::format("--fabric {}: write {} or {}", fabric, kStaticFabric,
                                                kManagedFabric));
-  if (!arguments.peb_hosts.empty() || !arguments.peb_devices.empty())
+  if (!arguments.assignments.empty())
     throw ExitRequest(kUsageError,
-                      fmt::format("--fabric {}: PEBs have no agent yet; leave --peb-host and "
-                                  "--peb-device out, or take {}",
-                                  fabric, kStaticFabric));
+                      fmt::format("--assign: with --fabric {} its manager does that (exrnic-fm "
+                                  "--assign); leave it out",
+                                  fabric));
   return Fabric::Control::kManaged;
 }
 

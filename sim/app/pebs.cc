@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 Json of_peb(const peb::PebNode& node, const Testbed& testbed) {
   const peb::Counters& c = node.peb().counters();
-  Json json = {{"id", node.id()},
+  Json json = {{"id", node.index()},
                {"mac", to_json(node.mac().counters())},
                {"peb",
                 {{"lives", c.lives},
@@ -22,7 +22,7 @@ Json of_peb(const peb::PebNode& node, const Testbed& testbed) {
                  {"foreign", c.foreign},
                  {"malformed", c.malformed},
                  {"timeouts", c.timeouts}}}};
-  if (const EthernetLink* line = testbed.line_towards(node.id()))
+  if (const EthernetLink* line = testbed.line_towards(node.index()))
     json["line_towards"] = to_json(line->counters());
   return json;
 }
@@ -65,7 +65,7 @@ void Pebs::begin(Testbed& testbed, const vfio_user::MemoryBudget& budget) {
       server->attach(host.device(slot));
       testbed.connect_outside_host(index, slot, server.get());
       slots_.back().push_back(std::make_unique<SlotService>(
-          std::move(server), host.slot(slot), fmt::format("{}.{}", host.id(), slot), log_));
+          std::move(server), host.slot(slot), fmt::format("{}.{}", host.index(), slot), log_));
     }
   }
   for (const Assignment& each : options_.assignments)

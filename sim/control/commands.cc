@@ -200,8 +200,10 @@ Json ControlCommands::slots() const {
     const peb::PebHost& host = testbed.peb_host(index);
     for (unsigned number = 0; number < host.slots(); ++number) {
       const peb::HostSlot& slot = host.slot(number);
-      Json json = {{"host", host.id()}, {"slot", number}, {"up", slot.is_up()}};
-      if (slot.peer()) json["device"] = slot.peer()->node;
+      Json json = {{"host", host.index()}, {"slot", number}, {"up", slot.is_up()}};
+      const std::optional<peb::Peer> peer = slot.peer();
+      if (const auto* box = peer ? testbed.peb_box_with(peer->node) : nullptr)
+        json["device"] = box->index();
       if (slot.description())
         json["pci"] = fmt::format("{:04x}:{:04x}", slot.description()->vendor_id,
                                   slot.description()->device_id);
@@ -230,6 +232,8 @@ Json ControlCommands::assign(const nlohmann::json& request) {
     box = static_cast<unsigned>(object.integer("device", first_box, last)) - first_box;
   }
   object.finish();
+  if (testbed.fabric().control() == Fabric::Control::kManaged)
+    throw DataFileError("request: the fabric's manager assigns devices; take exrnic-fm --assign");
   testbed.assign(host - first_host, slot, box);
   const std::string done =
       box ? fmt::format("slot {}.{}: the device of node {}", host, slot, first_box + *box)

@@ -15,8 +15,10 @@ using Json = nlohmann::json;
 
 struct Bench {
   // And a PEB's host with two slots, and boxes.
-  explicit Bench(unsigned nodes = 2, unsigned boxes = 0) {
+  explicit Bench(unsigned nodes = 2, unsigned boxes = 0,
+                 Fabric::Control fabric = Fabric::Control::kStatic) {
     TestbedOptions options;
+    options.fabric = fabric;
     if (boxes > 0) options.peb_hosts = {2};
     options.peb_boxes.assign(boxes, [](Scheduler&) { return std::make_unique<peb::TestDevice>(); });
     options.profile = load_profile("dc-25g");
@@ -222,6 +224,8 @@ TEST_CASE("a device that cannot be put there is refused, and nothing changes") {
   bench.refused(R"({"command": "assign", "host": 2, "device": 4})", "device");
   bench.refused(R"({"command": "assign", "host": 2, "device": 3, "at": 1})", "at");
   CHECK_FALSE(bench.testbed->peb_host(0).slot(0).peer());
+  Bench managed(2, 1, Fabric::Control::kManaged);
+  managed.refused(R"({"command": "assign", "host": 2, "device": 3})", "exrnic-fm --assign");
   Bench without;
   without.refused(R"({"command": "assign", "host": 2, "device": 3})", "no node is a host");
 }

@@ -44,7 +44,6 @@ DeviceSlot::DeviceSlot(PebModule& module, unsigned port, Scheduler& scheduler,
 void DeviceSlot::assign(const std::optional<Peer>& peer) {
   module_.between_cycles([&](PebCore& peb) {
     peb.assign(port_, std::nullopt);
-    peer_ = peer;
     peb.assign(port_, peer);
   });
 }

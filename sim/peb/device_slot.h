@@ -31,7 +31,7 @@ class DeviceSlot final : public Slot, public HostPort {
 
   // The device's host, if any.
   void assign(const std::optional<Peer>& peer);
-  const std::optional<Peer>& peer() const { return peer_; }
+  std::optional<Peer> peer() const { return module_.peb().peer(port_); }
   bool is_up() const { return up_; }
 
   PcieDevice& device() { return *device_; }
@@ -99,7 +99,6 @@ class DeviceSlot final : public Slot, public HostPort {
   std::unique_ptr<PcieDevice> device_;
   const PciDescription description_;
   PcieLink link_;
-  std::optional<Peer> peer_;
   bool up_ = false;
   uint64_t unsupported_ = 0;
 

@@ -39,12 +39,15 @@ HostSlot::HostSlot(PebModule& module, unsigned port, Scheduler& scheduler, const
 void HostSlot::assign(const std::optional<Peer>& peer) {
   module_.between_cycles([&](PebCore& peb) {
     peb.assign(port_, std::nullopt);
-    peer_ = peer;
     peb.assign(port_, peer);
-    if (peer || state_ != State::kComing) return;
-    state_ = State::kDown;  // nobody comes any more
-    found(std::nullopt);
+    assigned();
   });
+}
+
+void HostSlot::assigned() {
+  if (peer() || state_ != State::kComing) return;
+  state_ = State::kDown;  // nobody comes any more
+  found(std::nullopt);
 }
 
 void HostSlot::reset() {
@@ -56,7 +59,8 @@ void HostSlot::reset() {
     tags_ = {};
     free_tags_ = kTags;
     config_write_.reset();
-    if (!peer_) return;
+    const std::optional<Peer> peer = peb.peer(port_);
+    if (!peer) return;
     const auto description = description_;
     const uint64_t changes = changes_;
     peb.assign(port_, std::nullopt);  // the link goes down
@@ -64,7 +68,7 @@ void HostSlot::reset() {
     changes_ = changes;
     state_ = State::kComing;
     patient_until_ns_ = scheduler_.now() / kPsPerNs + kPatienceNs;
-    peb.assign(port_, peer_);
+    peb.assign(port_, peer);
   });
 }
 

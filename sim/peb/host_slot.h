@@ -36,7 +36,7 @@ class HostSlot final : public Slot, public PcieEndpoint {
 
   // Whose device it is that appears here, if anybody's.
   void assign(const std::optional<Peer>& peer);
-  const std::optional<Peer>& peer() const { return peer_; }
+  std::optional<Peer> peer() const { return module_.peb().peer(port_); }
   bool is_up() const { return state_ == State::kReady; }
 
   // What is in the slot. During a reset that the host has asked for it stays as it was.
@@ -57,6 +57,7 @@ class HostSlot final : public Slot, public PcieEndpoint {
   void request(uint64_t name, Request&& request) override;
   void answered(Answer&& answer) override;
   void link(bool up) override;
+  void assigned() override;
   void step(uint64_t time_ns) override;
   bool idle() const override;
   uint64_t wakes_at_ns() const override;
@@ -128,7 +129,6 @@ class HostSlot final : public Slot, public PcieEndpoint {
   PciePort* pcie_ = nullptr;
 
   State state_ = State::kDown;
-  std::optional<Peer> peer_;
   uint64_t patient_until_ns_ = 0;  // of kComing
   std::optional<PciDescription> description_;
   uint64_t changes_ = 0;

@@ -25,6 +25,7 @@ class Slot {
   virtual void request(uint64_t name, Request&& request) = 0;
   virtual void answered(Answer&& answer) = 0;
   virtual void link(bool up) = 0;
+  virtual void assigned() {}
 
   // In each cycle, before the PEB's: what it has for the PEB. An idle one needs no cycles.
   virtual void step(uint64_t time_ns) = 0;
@@ -56,6 +57,9 @@ class PebModule final : public sc_core::sc_module,
   uint64_t cycles() const { return clock_.cycles(); }
 
   void receive(Frame&& frame) override;
+  void set_link(bool up) {
+    between_cycles([up](PebCore& peb) { peb.set_link(up); });
+  }
 
  private:
   void step(uint64_t time_ns) override;
@@ -74,6 +78,7 @@ class PebModule final : public sc_core::sc_module,
     slots_[port]->answered(std::move(answer));
   }
   void link(unsigned port, bool up) override { slots_[port]->link(up); }
+  void assigned(unsigned port) override { slots_[port]->assigned(); }
 
   std::unique_ptr<PebCore> peb_;
   Clock clock_;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/peb/peb_node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace exrnic::peb {
 namespace {
 
-CoreConfig config_of(unsigned id, const Profile& profile) {
+CoreConfig config_of(const Place& place, const Profile& profile) {
   CoreConfig config;
-  config.node_id = static_cast<uint16_t>(id);
+  config.node_id = static_cast<uint16_t>(place.id);
+  config.guid = place.guid;
+  config.link_up = place.link_up;
   config.max_payload = static_cast<uint16_t>(std::clamp<uint32_t>(
       profile.pcie.max_payload, EXRNIC_PEB_PAYLOAD_MIN, EXRNIC_PEB_PAYLOAD_MAX));
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
@@ -26,11 +30,13 @@ PcieConfig bus_of_box(PcieConfig config) {
 
 }  // namespace
 
-PebNode::PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-                 Side side, unsigned ports, const PebFactory& make_peb)
-    : id_(id),
+PebNode::PebNode(Scheduler& scheduler, const Place& place, const Profile& profile, Side side,
+                 unsigned ports, const PebFactory& make_peb)
+    : index_(place.index),
+      id_(place.id),
       scheduler_(scheduler),
-      module_(name.c_str(), scheduler, config_of(id, profile), side, ports, make_peb),
+      module_(fmt::format("peb{}", index_).c_str(), scheduler, config_of(place, profile), side,
+              ports, make_peb),
       mac_(module_) {}
 
 PebHost::Wired::Wired(PebModule& module, unsigned port, Scheduler& scheduler,
@@ -39,9 +45,9 @@ PebHost::Wired::Wired(PebModule& module, unsigned port, Scheduler& scheduler,
   slot.connect(link);
 }
 
-PebHost::PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-                 unsigned slots, const PebFactory& make_peb)
-    : PebNode(name, scheduler, id, profile, Side::kHost, slots, make_peb) {
+PebHost::PebHost(Scheduler& scheduler, const Place& place, const Profile& profile, unsigned slots,
+                 const PebFactory& make_peb)
+    : PebNode(scheduler, place, profile, Side::kHost, slots, make_peb) {
   std::vector<Slot*> ports;
   for (unsigned port = 0; port < slots; ++port) {
     slots_.push_back(std::make_unique<Wired>(module_, port, scheduler, profile.pcie));
@@ -50,9 +56,9 @@ PebHost::PebHost(const std::string& name, Scheduler& scheduler, unsigned id, con
   module_.connect(mac_, ports);
 }
 
-PebBox::PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+PebBox::PebBox(Scheduler& scheduler, const Place& place, const Profile& profile,
                const PcieDeviceFactory& make_device, const PebFactory& make_peb)
-    : PebNode(name, scheduler, id, profile, Side::kDevice, 1, make_peb),
+    : PebNode(scheduler, place, profile, Side::kDevice, 1, make_peb),
       slot_(module_, 0, scheduler, bus_of_box(profile.pcie), make_device(scheduler)) {
   module_.connect(mac_, {&slot_});
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "sim/node/station.h"
@@ -20,21 +19,30 @@
 
 namespace exrnic::peb {
 
+// As of a Node.
+struct Place {
+  unsigned index;
+  unsigned id;
+  uint64_t guid;
+  bool link_up;
+};
+
 class PebNode : public Station {
  public:
   unsigned id() const override { return id_; }
   Scheduler& scheduler() override { return scheduler_; }
   Mac& mac() override { return mac_; }
-  // A port finds out by its messages.
-  void set_link(bool /*up*/) override {}
+  void set_link(bool up) override { module_.set_link(up); }
   const Mac& mac() const { return mac_; }
+  unsigned index() const { return index_; }
   const PebCore& peb() const { return module_.peb(); }
 
  protected:
-  // Must be constructed in the SystemC context that is to run it. `id`: its node identifier.
-  PebNode(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-          Side side, unsigned ports, const PebFactory& make_peb);
+  // Must be constructed in the SystemC context that is to run it.
+  PebNode(Scheduler& scheduler, const Place& place, const Profile& profile, Side side,
+          unsigned ports, const PebFactory& make_peb);
 
+  const unsigned index_;
   const unsigned id_;
   Scheduler& scheduler_;
   PebModule module_;
@@ -43,8 +51,8 @@ class PebNode : public Station {
 
 class PebHost final : public PebNode {
  public:
-  PebHost(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
-          unsigned slots, const PebFactory& make_peb);
+  PebHost(Scheduler& scheduler, const Place& place, const Profile& profile, unsigned slots,
+          const PebFactory& make_peb);
 
   unsigned slots() const { return static_cast<unsigned>(slots_.size()); }
   HostSlot& slot(unsigned number) { return slots_.at(number)->slot; }
@@ -70,7 +78,7 @@ class PebHost final : public PebNode {
 
 class PebBox final : public PebNode {
  public:
-  PebBox(const std::string& name, Scheduler& scheduler, unsigned id, const Profile& profile,
+  PebBox(Scheduler& scheduler, const Place& place, const Profile& profile,
          const PcieDeviceFactory& make_device, const PebFactory& make_peb);
 
   DeviceSlot& slot() { return slot_; }

@@ -68,6 +68,7 @@ class Fabric {
   static uint64_t guid_of_node(unsigned index);
   static uint64_t guid_of_switch(unsigned index);
 
+  Control control() const { return control_; }
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 

@@ -9,6 +9,7 @@ namespace exrnic::peb {
 void check_peer(const Peer& peer, uint16_t node, bool taken) {
   const std::string text =
       "node " + std::to_string(peer.node) + ", group " + std::to_string(peer.group);
+  if (node == EXRNIC_NODE_NONE) throw std::invalid_argument(text + ": this PEB has no number");
   if (taken) throw std::invalid_argument(text + ": another port has this peer");
   if (peer.node == node) throw std::invalid_argument(text + ": that is the own node");
 }

@@ -31,6 +31,8 @@ class PebSink : public FrameSink {
   virtual void answered(unsigned port, Answer&& answer) = 0;
   // The peer is there, or there no more: then nothing that was under way comes any more.
   virtual void link(unsigned port, bool up) = 0;
+  // A fabric's manager has given the port another peer, or none.
+  virtual void assigned(unsigned /*port*/) {}
 };
 
 struct Peer {
@@ -51,9 +53,11 @@ class PebCore {
  public:
   virtual ~PebCore() = default;
 
-  // Who a port is joined to from now on, if anybody. No two ports have the same peer: throws
-  // std::invalid_argument.
+  // Who a port is joined to from now on, if anybody. No two ports have the same peer, and none has
+  // one while the PEB has no number: throws std::invalid_argument. A manager does the same by
+  // frames.
   virtual void assign(unsigned port, const std::optional<Peer>& peer) = 0;
+  virtual std::optional<Peer> peer(unsigned port) const = 0;
   virtual bool is_up(unsigned port) const = 0;
 
   // From the bus of a port, which begins nothing that it has no room for; completions are taken at
@@ -66,6 +70,9 @@ class PebCore {
                         const Bytes& data) = 0;
 
   virtual void receive(Frame&& frame) = 0;
+  virtual void set_link(bool up) = 0;
+  // Its node identifier, or NODE_NONE.
+  virtual uint16_t number() const = 0;
 
   // As those of a Core.
   virtual void step(uint64_t time_ns) = 0;
@@ -76,12 +83,14 @@ class PebCore {
   virtual uint64_t peek_counter(exrnic_counter which) const = 0;  // of EFE
 };
 
-// Of `config` node_id, max_payload, max_read, read_timeout_shift, data_bits and clock_khz count.
-// Throws std::invalid_argument with one line if there is no such PEB. `sink` must outlive it.
+// Of `config` node_id, guid, link_up, max_payload, max_read, read_timeout_shift, data_bits and
+// clock_khz count. Throws std::invalid_argument with one line if there is no such PEB. `sink` must
+// outlive it.
 using PebFactory = std::function<std::unique_ptr<PebCore>(const CoreConfig& config, Side side,
                                                           unsigned ports, PebSink& sink)>;
 
-// Throws std::invalid_argument unless this is the peer of no other port, nor the own node.
+// Throws std::invalid_argument unless this is the peer of no other port, nor the own node `node`,
+// which has a number.
 void check_peer(const Peer& peer, uint16_t node, bool taken);
 // Likewise unless there can be such a PEB.
 void check_config(const CoreConfig& config, unsigned ports);

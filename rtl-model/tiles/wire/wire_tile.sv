@@ -126,6 +126,16 @@ module wire_tile
       .cfg_node_i(identity.strap),
       .cfg_guid_i(identity.guid),
       .link_up_i(identity.carrier),
+      .kind_i(MANAGEMENT_KIND_RNIC),
+      .assign_hold_i(1'b0),
+      /* verilator lint_off PINCONNECTEMPTY */  // it has no assignments
+      .assign_port_o(),
+      .assign_o(),
+      .assign_sets_o(),
+      .assign_valid_o(),
+      /* verilator lint_on PINCONNECTEMPTY */
+      .assign_status_i(MANAGEMENT_STATUS_NO_ATTRIBUTE),
+      .assigned_i('0),
       .node_o(identity.node),
       .link_up_o(identity.link_up),
       .host_valid_i(to_management.valid),

@@ -8,7 +8,9 @@ module management
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import management_pkg::*;
-(
+#(
+    parameter bit HAS_HOST = 1'b1  // else what would go to a host is dropped
+) (
     input  logic clk_i,
     input  logic rst_ni,    // by the driver,
     input  logic power_ni,  // and by the power, with which rst_ni comes, too
@@ -18,8 +20,18 @@ module management
     input  node_id_t    cfg_node_i,  // NODE_NONE: a manager says the number
     input  logic [63:0] cfg_guid_i,
     input  logic        link_up_i,
+    input  management_kind_e kind_i,
     output node_id_t    node_o,
     output logic        link_up_o,
+
+    // The attribute assignment, which is served elsewhere. A request waits while it is held.
+    input  logic                   assign_hold_i,
+    output logic [31:0]            assign_port_o,
+    output management_assignment_t assign_o,
+    output logic                   assign_sets_o,
+    output logic                   assign_valid_o,   // pulse: it is to be so
+    input  management_status_e     assign_status_i,  // NO_ATTRIBUTE: there is none
+    input  management_assignment_t assigned_i,
 
     // MANAGEMENT_*: an access is taken at once, a read answered in the next cycle.
     input  logic        host_valid_i,
@@ -133,60 +145,74 @@ module management
   assign asks[0] = hand_full_q;
 
   // ---- The host
-  logic waiting, taken, in_read;
-  beat_t in_beat;
-  data_t in_data;
-  management_host u_host (
-      .clk_i,
-      .rst_ni,
-      .valid_i(host_valid_i),
-      .write_i(host_write_i),
-      .word_i(host_word_i),
-      .address_i(host_address_i),
-      .data_i(host_data_i),
-      .rsp_valid_o(host_rsp_valid_o),
-      .rsp_data_o(host_rsp_data_o),
-      .sending_o(asks[1]),
-      .sent_i(done[1]),
-      .read_i(read[1]),
-      .read_beat_i(read_beat),
-      .read_data_o(read_data[1]),
-      .waiting_i(waiting),
-      .taken_o(taken),
-      .in_read_o(in_read),
-      .in_beat_o(in_beat),
-      .in_data_i(in_data)
-  );
-
   logic [1:0] out_valid, out_ready;
   beat_t out_beat;
   logic out_last, lost;
   data_t out_data;
-  management_waiting u_waiting (
-      .clk_i,
-      .rst_ni,
-      .line_valid_i(agent_valid),
-      .line_write_i(line_write),
-      .line_beat_i(line_beat),
-      .line_data_i(line_host_data),
-      .line_keep_i(for_host),
-      .own_valid_i(out_valid[1]),
-      .own_ready_o(out_ready[1]),
-      .own_beat_i(out_beat),
-      .own_data_i(out_data),
-      .own_keep_i(out_last),
-      .lost_o(lost),
-      .waiting_o(waiting),
-      .taken_i(taken),
-      .read_i(in_read),
-      .read_beat_i(in_beat),
-      .read_data_o(in_data)
-  );
+  if (!HAS_HOST) begin : g_none
+    assign asks[1] = 1'b0;
+    assign read_data[1] = '0;
+    assign host_rsp_valid_o = 1'b0;
+    assign host_rsp_data_o = '0;
+    assign out_ready[1] = 1'b1;
+    assign lost = for_host;
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic unused;
+    assign unused = ^{host_valid_i, host_write_i, host_word_i, host_address_i, host_data_i, done[1], read[1],
+                      line_host_data, out_valid[1]};
+    /* verilator lint_on UNUSEDSIGNAL */
+  end else begin : g_host
+    logic waiting, taken, in_read;
+    beat_t in_beat;
+    data_t in_data;
+    management_host u_host (
+        .clk_i,
+        .rst_ni,
+        .valid_i(host_valid_i),
+        .write_i(host_write_i),
+        .word_i(host_word_i),
+        .address_i(host_address_i),
+        .data_i(host_data_i),
+        .rsp_valid_o(host_rsp_valid_o),
+        .rsp_data_o(host_rsp_data_o),
+        .sending_o(asks[1]),
+        .sent_i(done[1]),
+        .read_i(read[1]),
+        .read_beat_i(read_beat),
+        .read_data_o(read_data[1]),
+        .waiting_i(waiting),
+        .taken_o(taken),
+        .in_read_o(in_read),
+        .in_beat_o(in_beat),
+        .in_data_i(in_data)
+    );
+
+    management_waiting u_waiting (
+        .clk_i,
+        .rst_ni,
+        .line_valid_i(agent_valid),
+        .line_write_i(line_write),
+        .line_beat_i(line_beat),
+        .line_data_i(line_host_data),
+        .line_keep_i(for_host),
+        .own_valid_i(out_valid[1]),
+        .own_ready_o(out_ready[1]),
+        .own_beat_i(out_beat),
+        .own_data_i(out_data),
+        .own_keep_i(out_last),
+        .lost_o(lost),
+        .waiting_o(waiting),
+        .taken_i(taken),
+        .read_i(in_read),
+        .read_beat_i(in_beat),
+        .read_data_o(in_data)
+    );
+  end
 
   // ---- What serves requests, and what they are about
   logic judge, served, has_key, known, dropped, agent_idle, device_idle;
   management_header_t request;
-  management_device_t wanted, device;
+  management_device_t wanted, device, answer;
   management_status_e status;
   management_agent u_agent (
       .clk_i,
@@ -204,14 +230,14 @@ module management
       .served_i(has_key),
       .status_i(status),
       .known_i(known),
-      .device_i(device),
+      .device_i(answer),
       .number_i(number),
       .valid_o(out_valid),
       .ready_i(out_ready),
       .beat_o(out_beat),
       .last_o(out_last),
       .data_o(out_data),
-      .hold_i(agent_valid && rx_eop_i),
+      .hold_i((agent_valid && rx_eop_i) || assign_hold_i),
       .served_o(served),
       .dropped_o(dropped)
   );
@@ -222,12 +248,15 @@ module management
       .cfg_node_i,
       .cfg_guid_i,
       .link_up_i,
+      .kind_i,
       .judge_i(judge),
       .request_i(request),
       .wanted_i(wanted),
       .served_o(has_key),
       .status_o(status),
       .known_o(known),
+      .assign_valid_o,
+      .assign_status_i,
       .device_o(device),
       .number_o(number),
       .node_o,
@@ -235,6 +264,11 @@ module management
       .idle_o(device_idle)
   );
   assign idle_o = agent_idle && device_idle;
+  assign assign_port_o = request.modifier;
+  assign assign_o = management_assignment_t'(wanted.guid);  // where that is in the data
+  assign assign_sets_o = request.method == MANAGEMENT_METHOD_SET;
+  assign answer = request.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT ?
+      management_device_t'({assigned_i, (8 * (MANAGEMENT_DEVICE_BYTES - MANAGEMENT_ASSIGNMENT_BYTES))'(0)}) : device;
 
   // ---- To the line. A frame of the node whose source is not its address is one that it began with another
   // number, or with none: it is taken, and goes nowhere.

@@ -14,6 +14,7 @@ module management_device
     input node_id_t    cfg_node_i,  // NODE_NONE: a manager says the number
     input logic [63:0] cfg_guid_i,
     input logic        link_up_i,
+    input management_kind_e kind_i,
 
     // A request that is judged.
     input  logic               judge_i,  // pulse
@@ -24,6 +25,8 @@ module management_device
     output logic               served_o,  // it has the key
     output management_status_e status_o,
     output logic               known_o,   // there is what it asks for
+    output logic               assign_valid_o,  // pulse
+    input  management_status_e assign_status_i,
 
     output management_device_t device_o,
     output node_id_t           number_o,
@@ -54,15 +57,18 @@ module management_device
   assign known_o = !(status_o inside {MANAGEMENT_STATUS_NO_ATTRIBUTE, MANAGEMENT_STATUS_NO_BLOCK});
   always_comb begin
     status_o = MANAGEMENT_STATUS_OK;
-    if (request_i.attribute != MANAGEMENT_ATTRIBUTE_DEVICE) status_o = MANAGEMENT_STATUS_NO_ATTRIBUTE;
+    if (request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT) status_o = assign_status_i;
+    else if (request_i.attribute != MANAGEMENT_ATTRIBUTE_DEVICE) status_o = MANAGEMENT_STATUS_NO_ATTRIBUTE;
     else if (request_i.modifier != '0) status_o = MANAGEMENT_STATUS_NO_BLOCK;
     else if (sets && (other_bits || (sets_number && !takes_number))) status_o = MANAGEMENT_STATUS_BAD_VALUE;
     else if (sets && sets_number && fixed && wanted_i.number != cfg_node_i)
       status_o = MANAGEMENT_STATUS_FIXED;
   end
 
-  logic change, renumber;
-  assign change = judge_i && served_o && sets && status_o == MANAGEMENT_STATUS_OK;
+  logic takes, change, renumber;
+  assign takes = judge_i && served_o && sets && status_o == MANAGEMENT_STATUS_OK;
+  assign change = takes && request_i.attribute == MANAGEMENT_ATTRIBUTE_DEVICE;
+  assign assign_valid_o = takes && request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT;
   assign renumber = change && sets_number && wanted_i.number != number_o;
   always_ff @(posedge clk_i or negedge power_ni) begin
     if (!power_ni) begin
@@ -106,7 +112,7 @@ module management_device
   always_comb begin
     device_o = '0;
     device_o.guid = cfg_guid_i;
-    device_o.kind = MANAGEMENT_KIND_RNIC;
+    device_o.kind = kind_i;
     device_o.flags[MANAGEMENT_DEVICE_FLAGS_FIXED] = fixed;
     device_o.flags[MANAGEMENT_DEVICE_FLAGS_KEYED] = key_q != '0;
     device_o.number = number_o;
