@@ -195,7 +195,7 @@ TEST_CASE("what is wrong is said with its value, and with what to do") {
   CHECK_THAT(full.text, ContainsSubstring("/dev/full/map"));
 }
 
-TEST_CASE("PEBs and workloads want a static fabric") {
+TEST_CASE("a workload wants a static fabric, and there are two kinds") {
   for (const char* more : {"--workload x.json", "--node vfio-user:a --fabric else"}) {
     const Outcome outcome = run(std::string(EXRNIC_SIM_PROGRAM " --fabric managed ") + more);
     CHECK(outcome.status == 2);
