@@ -20,7 +20,7 @@ GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-collective libverbs-lite/exrnic-fetch libverbs-lite/exrnic-tickets libverbs-lite/exrnic-bench libverbs-lite/exrnic-clock \
   libverbs-lite/sisci-guest-test libverbs-lite/scibench libverbs-lite/scipp libverbs-lite/dma_bench libverbs-lite/intr_bench \
   libverbs-lite/exrnic-cluster libverbs-lite/exrnic-pm libverbs-lite/exrnic-dsm \
-  kmod/test/exrnic-kmod-test tests/guest/exrnic-tcp tests/guest/exrnic-forge tests/guest/exrnic-ntb-forge tests/guest/exrnic-counters tools/exrnicctl/exrnicctl tools/fabric/exrnic-fm)
+  kmod/test/exrnic-kmod-test tests/guest/exrnic-tcp tests/guest/exrnic-forge tests/guest/exrnic-ntb-forge tests/guest/exrnic-counters tools/exrnicctl/exrnicctl tools/fabric/program/exrnic-fm)
 
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)

@@ -7,7 +7,7 @@
 
 #include "rtl-model/ref/ref_core.h"
 #include "sim/peb/testing/bus.h"
-#include "tools/fabric/simulated_port.h"
+#include "tools/fabric/simulated/simulated_port.h"
 #include "tools/fabric/text.h"
 #if EXRNIC_PEB_RTL
 #include "rtl-model/peb/rtl_peb.h"

@@ -8,13 +8,13 @@ number=/sys/class/exrnic/exrnic0/node_id
 [ "$(cat $number)" = 65535 ] || { echo "node $node has number $(cat $number) before there is a manager"; exit 1; }
 echo 1234abcd >key
 [ "$node" = 1 ] || exrnic-fm --once --key-file key
-for i in $(seq 100); do
+for _ in $(seq 100); do
 	[ "$(cat $number)" = 65535 ] || break
 	usleep 100000
 done
 [ "$(cat $number)" = "$node" ] || { echo "node $node has number $(cat $number)"; exit 1; }
 [ "$node" = 1 ] || exrnicctl fabric --key-file key | grep -q "^0245585200000001 *rnic *1 "
-for i in $(seq 20); do
+for _ in $(seq 20); do
 	ping -c 1 -W 1 10.101.0.$((1 - node)) && break
 done
 ping -c 2 10.101.0.$((1 - node))

@@ -9,7 +9,7 @@
 #include "sim/topology/link_names.h"
 #include "tests/support/cluster.h"
 #include "tests/support/test_cores.h"
-#include "tools/fabric/simulated_port.h"
+#include "tools/fabric/simulated/simulated_port.h"
 #include "tools/fabric/text.h"
 
 namespace exrnic::testing {

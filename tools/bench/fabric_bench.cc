@@ -7,7 +7,7 @@
 
 #include "sim/host/in_process_host.h"
 #include "sim/topology/topology.h"
-#include "tools/fabric/simulated_port.h"
+#include "tools/fabric/simulated/simulated_port.h"
 
 namespace exrnic::bench {
 namespace {

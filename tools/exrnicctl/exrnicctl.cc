@@ -22,10 +22,10 @@
 #include "simulator.h"
 #include "sysfs.h"
 #include "tables.h"
-#include "tools/fabric/arguments.h"
-#include "tools/fabric/look.h"
+#include "tools/fabric/program/arguments.h"
+#include "tools/fabric/program/look.h"
+#include "tools/fabric/program/verbs_port.h"
 #include "tools/fabric/text.h"
-#include "tools/fabric/verbs_port.h"
 
 namespace exrnic::ctl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/simulated_port.h"
+#include "tools/fabric/simulated/simulated_port.h"
 
 #include <algorithm>
 #include <cstring>

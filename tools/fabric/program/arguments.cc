@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/arguments.h"
+#include "tools/fabric/program/arguments.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/look.h"
+#include "tools/fabric/program/look.h"
 
 #include <algorithm>
 #include <chrono>

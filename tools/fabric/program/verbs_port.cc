@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/fabric/verbs_port.h"
+#include "tools/fabric/program/verbs_port.h"
 
 #include <cerrno>
 #include <cstring>

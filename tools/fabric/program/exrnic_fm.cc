@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "sim/posix/stop_signal.h"
-#include "tools/fabric/arguments.h"
 #include "tools/fabric/manager.h"
+#include "tools/fabric/program/arguments.h"
+#include "tools/fabric/program/verbs_port.h"
 #include "tools/fabric/text.h"
-#include "tools/fabric/verbs_port.h"
 
 namespace exrnic::fabric {
 namespace {
