@@ -94,10 +94,10 @@ module exrnic_peb
   data_t out_data;
   beat_bytes_t out_bytes;
   event_t event_agent;
-  logic [31:0] wanted_port;
+  management_pkg::assignment_request_t asked_for;
+  management_status_e judgement;
+  logic takes;
   management_assignment_t wanted, assigned;
-  logic wanted_sets, wanted_valid;
-  management_status_e wanted_status;
   assign node = node_t'(node_o);
   assign numbered = node_o != node_id_t'(NODE_NONE);
   management #(
@@ -112,12 +112,10 @@ module exrnic_peb
       .link_up_i,
       .kind_i(cfg_host_i ? MANAGEMENT_KIND_PEB_HOST : MANAGEMENT_KIND_PEB_DEVICE),
       .node_o,
-      .assign_hold_i(held),
-      .assign_port_o(wanted_port),
-      .assign_o(wanted),
-      .assign_sets_o(wanted_sets),
-      .assign_valid_o(wanted_valid),
-      .assign_status_i(wanted_status),
+      .assignment_o(asked_for),
+      .assignment_takes_o(takes),
+      .assignment_hold_i(held),
+      .assignment_status_i(judgement),
       .assigned_i(assigned),
       .host_valid_i(1'b0),
       .host_write_i(1'b0),
@@ -180,19 +178,20 @@ module exrnic_peb
   peer_t peer[N_PEB_PORT], peer_is;
   logic wants, same, taken;
   assign held = assign_valid_i || stale || (!works_o && numbered);
+  assign wanted = asked_for.wanted;
   assign wants = wanted.node != 16'(NODE_NONE);
-  assign peer_is = peer[peb_port_t'(wanted_port)];
+  assign peer_is = peer[assigned_port_o];
   assign same = peer_is.assigned ? wants && 16'(peer_is.node) == wanted.node && peer_is.group == wanted.group : !wants;
   always_comb begin
     taken = 1'b0;
     for (int unsigned port = 0; port < N_PEB_PORT; port++)
       if (peer[port].assigned && 16'(peer[port].node) == wanted.node && peer[port].group == wanted.group)
         taken = 1'b1;
-    wanted_status = MANAGEMENT_STATUS_OK;
-    if (wanted_port >= 32'(cfg_ports_i)) wanted_status = MANAGEMENT_STATUS_NO_BLOCK;
-    else if (wanted_sets && wants && !same &&
+    judgement = MANAGEMENT_STATUS_OK;
+    if (asked_for.port >= 32'(cfg_ports_i)) judgement = MANAGEMENT_STATUS_NO_BLOCK;
+    else if (asked_for.sets && wants && !same &&
              (!numbered || 32'(wanted.node) >= N_NODE || wanted.node == node_o || taken))
-      wanted_status = MANAGEMENT_STATUS_BAD_VALUE;
+      judgement = MANAGEMENT_STATUS_BAD_VALUE;
     assigned = '0;
     assigned.node = 16'(NODE_NONE);
     if (peer_is.assigned) begin
@@ -200,8 +199,8 @@ module exrnic_peb
       assigned.group = peer_is.group;
     end
   end
-  assign assigned_o = wanted_valid && !same;
-  assign assigned_port_o = peb_port_t'(wanted_port);
+  assign assigned_o = takes && !same;
+  assign assigned_port_o = peb_port_t'(asked_for.port);
   assign assigned_peer_o = wants;
   assign assigned_node_o = node_t'(wanted.node);
   assign assigned_group_o = wanted.group;

@@ -127,14 +127,12 @@ module wire_tile
       .cfg_guid_i(identity.guid),
       .link_up_i(identity.carrier),
       .kind_i(MANAGEMENT_KIND_RNIC),
-      .assign_hold_i(1'b0),
       /* verilator lint_off PINCONNECTEMPTY */  // it has no assignments
-      .assign_port_o(),
-      .assign_o(),
-      .assign_sets_o(),
-      .assign_valid_o(),
+      .assignment_o(),
+      .assignment_takes_o(),
       /* verilator lint_on PINCONNECTEMPTY */
-      .assign_status_i(MANAGEMENT_STATUS_NO_ATTRIBUTE),
+      .assignment_hold_i(1'b0),
+      .assignment_status_i(MANAGEMENT_STATUS_NO_ATTRIBUTE),
       .assigned_i('0),
       .node_o(identity.node),
       .link_up_o(identity.link_up),

@@ -24,13 +24,11 @@ module management
     output node_id_t    node_o,
     output logic        link_up_o,
 
-    // The attribute assignment, which is served elsewhere. A request waits while it is held.
-    input  logic                   assign_hold_i,
-    output logic [31:0]            assign_port_o,
-    output management_assignment_t assign_o,
-    output logic                   assign_sets_o,
-    output logic                   assign_valid_o,   // pulse: it is to be so
-    input  management_status_e     assign_status_i,  // NO_ATTRIBUTE: there is none
+    // The attribute assignment, which is served elsewhere. Requests wait while it is held.
+    output assignment_request_t    assignment_o,
+    output logic                   assignment_takes_o,   // pulse: it is to be so
+    input  logic                   assignment_hold_i,
+    input  management_status_e     assignment_status_i,  // NO_ATTRIBUTE: there is none
     input  management_assignment_t assigned_i,
 
     // MANAGEMENT_*: an access is taken at once, a read answered in the next cycle.
@@ -156,11 +154,6 @@ module management
     assign host_rsp_data_o = '0;
     assign out_ready[1] = 1'b1;
     assign lost = for_host;
-    /* verilator lint_off UNUSEDSIGNAL */
-    logic unused;
-    assign unused = ^{host_valid_i, host_write_i, host_word_i, host_address_i, host_data_i, done[1], read[1],
-                      line_host_data, out_valid[1]};
-    /* verilator lint_on UNUSEDSIGNAL */
   end else begin : g_host
     logic waiting, taken, in_read;
     beat_t in_beat;
@@ -186,7 +179,6 @@ module management
         .in_beat_o(in_beat),
         .in_data_i(in_data)
     );
-
     management_waiting u_waiting (
         .clk_i,
         .rst_ni,
@@ -237,7 +229,7 @@ module management
       .beat_o(out_beat),
       .last_o(out_last),
       .data_o(out_data),
-      .hold_i((agent_valid && rx_eop_i) || assign_hold_i),
+      .hold_i((agent_valid && rx_eop_i) || assignment_hold_i),
       .served_o(served),
       .dropped_o(dropped)
   );
@@ -255,8 +247,8 @@ module management
       .served_o(has_key),
       .status_o(status),
       .known_o(known),
-      .assign_valid_o,
-      .assign_status_i,
+      .assignment_takes_o,
+      .assignment_status_i,
       .device_o(device),
       .number_o(number),
       .node_o,
@@ -264,9 +256,9 @@ module management
       .idle_o(device_idle)
   );
   assign idle_o = agent_idle && device_idle;
-  assign assign_port_o = request.modifier;
-  assign assign_o = management_assignment_t'(wanted.guid);  // where that is in the data
-  assign assign_sets_o = request.method == MANAGEMENT_METHOD_SET;
+  assign assignment_o.port = request.modifier;
+  assign assignment_o.wanted = management_assignment_t'(wanted.guid);  // where that is in the data
+  assign assignment_o.sets = request.method == MANAGEMENT_METHOD_SET;
   assign answer = request.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT ?
       management_device_t'({assigned_i, (8 * (MANAGEMENT_DEVICE_BYTES - MANAGEMENT_ASSIGNMENT_BYTES))'(0)}) : device;
 

@@ -25,8 +25,8 @@ module management_device
     output logic               served_o,  // it has the key
     output management_status_e status_o,
     output logic               known_o,   // there is what it asks for
-    output logic               assign_valid_o,  // pulse
-    input  management_status_e assign_status_i,
+    output logic               assignment_takes_o,  // pulse
+    input  management_status_e assignment_status_i,
 
     output management_device_t device_o,
     output node_id_t           number_o,
@@ -57,7 +57,7 @@ module management_device
   assign known_o = !(status_o inside {MANAGEMENT_STATUS_NO_ATTRIBUTE, MANAGEMENT_STATUS_NO_BLOCK});
   always_comb begin
     status_o = MANAGEMENT_STATUS_OK;
-    if (request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT) status_o = assign_status_i;
+    if (request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT) status_o = assignment_status_i;
     else if (request_i.attribute != MANAGEMENT_ATTRIBUTE_DEVICE) status_o = MANAGEMENT_STATUS_NO_ATTRIBUTE;
     else if (request_i.modifier != '0) status_o = MANAGEMENT_STATUS_NO_BLOCK;
     else if (sets && (other_bits || (sets_number && !takes_number))) status_o = MANAGEMENT_STATUS_BAD_VALUE;
@@ -68,7 +68,7 @@ module management_device
   logic takes, change, renumber;
   assign takes = judge_i && served_o && sets && status_o == MANAGEMENT_STATUS_OK;
   assign change = takes && request_i.attribute == MANAGEMENT_ATTRIBUTE_DEVICE;
-  assign assign_valid_o = takes && request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT;
+  assign assignment_takes_o = takes && request_i.attribute == MANAGEMENT_ATTRIBUTE_ASSIGNMENT;
   assign renumber = change && sets_number && wanted_i.number != number_o;
   always_ff @(posedge clk_i or negedge power_ni) begin
     if (!power_ni) begin

@@ -21,6 +21,13 @@ package management_pkg;
     management_device_t device;
   } fields_t;
 
+  // A request for the attribute assignment, which who has the ports judges.
+  typedef struct packed {
+    logic [31:0] port;
+    management_assignment_t wanted;
+    logic sets;  // else it only asks
+  } assignment_request_t;
+
   // A place of the path, in units of two bytes from the beginning of the frame.
   typedef logic [8:0] place_t;
   function automatic place_t place_of(logic [7:0] hop);

@@ -162,7 +162,7 @@ class Agent : public Bench<Model> {
 
   explicit Agent(uint16_t strap = kNone) {
     dut().cfg_node_i = strap;
-    dut().assign_status_i = EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE;
+    dut().assignment_status_i = EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE;
     dut().cfg_guid_i = kGuid;
     dut().link_up_i = 1;
     dut().host_valid_i = 0;
