@@ -41,19 +41,21 @@ bool urgent_routes(const Device& device, const SwitchPlan& plan, const RoutesBlo
   return false;
 }
 
-// Of the old block what may stay while others become new.
-RoutesBlock kept(const RoutesBlock& is, const RoutesBlock& wanted, uint32_t number, bool unsure,
-                 const std::set<uint16_t>& turning) {
+// Of the old block what may stay while others become new. What leads nowhere may lead somewhere
+// again meanwhile, and was not looked at.
+RoutesBlock kept(const Device& device, const RoutesBlock& is, const RoutesBlock& wanted,
+                 uint32_t number, bool unsure, const std::set<uint16_t>& turning) {
   RoutesBlock result = is;
   for (unsigned i = 0; i < kRoutesOfBlock; ++i) {
     const auto to = static_cast<uint16_t>(number * kRoutesOfBlock + i);
-    if (is[i] != wanted[i] && (unsure || turning.count(to) != 0)) result[i] = kNoPort;
+    const bool stays = !unsure && turning.count(to) == 0 && leads_somewhere(device, is[i]);
+    if (is[i] != wanted[i] && !stays) result[i] = kNoPort;
   }
   return result;
 }
 
 void add_routes(const Device& device, const SwitchPlan& plan, const KnownSwitch& known,
-                const std::set<uint16_t>& turning, std::vector<BlockWrite>& writes) {
+                bool up_down, const std::set<uint16_t>& turning, std::vector<BlockWrite>& writes) {
   const RoutesBlock none = no_routes();
   for (const uint32_t number : blocks_of_both(plan.routes, known.routes, known.unsure_routes)) {
     const RoutesBlock& is = block_of(known.routes, number, none);
@@ -61,12 +63,12 @@ void add_routes(const Device& device, const SwitchPlan& plan, const KnownSwitch&
     const bool unsure = known.unsure_routes.count(number) != 0;
     if (is == wanted && !unsure) continue;
     BlockWrite write{device.data.guid, number, false, true, plan.rank, wanted, {}};
-    if (turning.empty()) {
+    if (!up_down) {
       write.urgent = unsure || urgent_routes(device, plan, is, wanted);
       writes.push_back(write);
       continue;
     }
-    write.ports = kept(is, wanted, number, unsure, turning);
+    write.ports = kept(device, is, wanted, number, unsure, turning);
     if (unsure || write.ports != is) writes.push_back(write);
     if (write.ports == wanted) continue;
     write.urgent = false;
@@ -103,7 +105,7 @@ std::vector<BlockWrite> writes_for(const Map& map, const RoutesPlan& plan, const
     if (device == nullptr) continue;
     const auto found = known.find(guid);
     const KnownSwitch& is = found == known.end() ? nothing : found->second;
-    add_routes(*device, item, is, turning, writes);
+    add_routes(*device, item, is, plan.up_down, turning, writes);
     add_floods(*device, item, is, writes);
   }
   std::stable_sort(writes.begin(), writes.end(), [](const BlockWrite& a, const BlockWrite& b) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Fabrics by chance, and what happens to them by chance.
+#include <catch2/generators/catch_generators.hpp>
 #include <random>
+#include <utility>
 
 #include "tools/fabric/testing/fabric_fixture.h"
 
@@ -97,6 +99,40 @@ TEST_CASE("while a fabric with credits is repaired, no moment lets frames wait i
   }
   INFO(circles << " of " << moments);
   CHECK(circles == 0);
+}
+
+// Frames are lost, so writings fail in the middle, and lines come back while others are written.
+TEST_CASE("nor does a repair that is interrupted, or that loses frames") {
+  const auto share = GENERATE(0.0, 0.05);
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    FakeFabric fabric;
+    const Built built = seed % 2 == 0 ? torus(fabric, {3, 3}) : random_fabric(fabric, seed);
+    fabric.set_credits();
+    fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    fabric.lose(share, seed);
+    std::mt19937_64 random(seed);
+    std::string circle;
+    uint64_t sets = 0;
+    const auto look = [&] {
+      uint64_t now = 0;
+      for (size_t i = 0; i < fabric.size(); ++i) now += fabric.at(static_cast<int>(i)).sets;
+      if (now != std::exchange(sets, now) && circle.empty()) circle = circle_of_waits(fabric);
+      return !circle.empty();
+    };
+    for (unsigned change = 0; change < 12; ++change) {
+      const int device = built.switches[random() % built.switches.size()];
+      for (uint16_t port = 0; port < fabric.at(device).ports.size(); ++port) {
+        const int peer = fabric.at(device).ports[port].peer;
+        if (peer < 0 || !fabric.at(peer).is_switch() || random() % 2 == 0) continue;
+        fabric.set_line(device, port, !fabric.at(device).ports[port].up);
+        break;
+      }
+      fabric.run(fabric.now() + random() % (change % 3 == 0 ? 2 * kMs : 200'000), look);
+    }
+    REQUIRE(circle == "");
+  }
 }
 
 }  // namespace

@@ -98,7 +98,9 @@ void Writer::report(const Device& device, const std::string& what, const Answer&
                                   name_of(device), what, name_of_status(answer.status)));
 }
 
-// A switch of which nothing is known. One that has no manager has never been written to.
+// A switch of which nothing is known, and blocks of which it is not known whether they were
+// written: they are part of what must not deadlock. One that has no manager has never been written
+// to.
 void Writer::read_switches() {
   KnownSwitch nothing;
   nothing.complete = true;
@@ -106,19 +108,19 @@ void Writer::read_switches() {
     if (!device.is_switch()) continue;
     KnownSwitch& known = known_[guid];
     if (device.data.manager == kNoNumber) known = nothing;
-    if (known.complete) continue;
+    if (known.complete) {
+      for (const uint32_t block : known.unsure_routes) read_routes(known, device.path, block);
+      for (const uint32_t block : known.unsure_floods) read_floods(known, device.path, block);
+      continue;
+    }
     known = nothing;
     ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS),
         [this, &known, path = device.path](const Answer& answer) {
           for (unsigned block = 0; answer.ok() && block < kRouteBlocks; ++block)
             if (has_routes(answer.data, block)) read_routes(known, path, block);
         });
-    for (uint32_t block = 0; block * kFloodsOfBlock < device.ports.size(); ++block) {
-      ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
-          [&known, block](const Answer& answer) {
-            if (answer.ok()) keep_unless_empty(known.floods, block, answer.data, Data{});
-          });
-    }
+    for (uint32_t block = 0; block * kFloodsOfBlock < device.ports.size(); ++block)
+      read_floods(known, device.path, block);
   }
 }
 
@@ -127,6 +129,16 @@ void Writer::read_routes(KnownSwitch& known, const Path& path, uint32_t block) {
       [&known, block](const Answer& answer) {
         if (!answer.ok()) return;
         keep_unless_empty(known.routes, block, parse_routes(answer.data), no_routes());
+        known.unsure_routes.erase(block);
+      });
+}
+
+void Writer::read_floods(KnownSwitch& known, const Path& path, uint32_t block) {
+  ask(get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
+      [&known, block](const Answer& answer) {
+        if (!answer.ok()) return;
+        keep_unless_empty(known.floods, block, answer.data, Data{});
+        known.unsure_floods.erase(block);
       });
 }
 

@@ -59,6 +59,7 @@ class Writer {
   void start(Stage stage);
   void read_switches();
   void read_routes(KnownSwitch& known, const Path& path, uint32_t block);
+  void read_floods(KnownSwitch& known, const Path& path, uint32_t block);
   void take_numbers();
   void set_devices(bool switches);
   void set_device(uint64_t guid, const DeviceChange& change);
