@@ -40,7 +40,7 @@ struct SwitchAgentCounters {
 
 class SwitchAgent final : private management::Agent {
  public:
-  // `fixed`: its routes are, and it gets no number. `ports`: their numbers are below.
+  // `fixed`: its routes are, and it gets no number.
   SwitchAgent(Scheduler& scheduler, ManagedSwitch& owner, uint64_t guid, bool fixed);
 
   // For whoever is here, or for this switch.
