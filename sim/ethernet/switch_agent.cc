@@ -39,14 +39,15 @@ void SwitchAgent::add_port(unsigned port) {
 }
 
 void SwitchAgent::receive(unsigned from, Bytes&& wire, SimTime wait) {
-  if (in_hand_ == kMostInHand || !remove_fcs(wire)) {
+  unsigned& in_hand = in_hand_[from];
+  if (in_hand == kMostInHand || !remove_fcs(wire)) {
     ++counters_.dropped;
     return;
   }
-  ++in_hand_;
+  ++in_hand;
   works_until_ = std::max(scheduler_.now() + wait, works_until_) + kWorks;
   scheduler_.after(works_until_ - scheduler_.now(), [this, from, wire = std::move(wire)]() mutable {
-    --in_hand_;
+    --in_hand_[from];
     take(from, std::move(wire));
   });
 }

@@ -55,9 +55,10 @@ class SwitchAgent final : private management::Agent {
   const SwitchAgentCounters& counters() const { return counters_; }
 
  private:
-  // A processor with a program takes as long for a frame, and keeps so many.
+  // A processor with a program takes as long for a frame, and keeps so many of each port: who sends
+  // more takes nobody's place but his own.
   static constexpr SimTime kWorks = 1'000 * kPsPerNs;
-  static constexpr unsigned kMostInHand = 64;
+  static constexpr unsigned kMostInHand = 8;
   // So many of its frames wait for a line. They keep no room of the line by which they came: they
   // go anywhere, up behind down, too, and would close circles of frames that wait for each other.
   static constexpr long kMostWaiting = 16;
@@ -80,8 +81,8 @@ class SwitchAgent final : private management::Agent {
 
   Scheduler& scheduler_;
   ManagedSwitch& owner_;
-  std::map<unsigned, Room> waiting_;  // by port: each frame that waits has it, too
-  unsigned in_hand_ = 0;
+  std::map<unsigned, Room> waiting_;      // by port: each frame that waits has it, too
+  std::map<unsigned, unsigned> in_hand_;  // by port
   SimTime works_until_ = 0;
   SwitchAgentCounters counters_;
 };

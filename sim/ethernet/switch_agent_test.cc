@@ -279,7 +279,9 @@ TEST_CASE("a carrier that goes is told to the manager, if there is a way to it")
   CHECK(exrnic_management_port_changes(management::data(trap)) == 2);
 }
 
-TEST_CASE("an agent serves one frame after the other, and no more than it can hold") {
+TEST_CASE(
+    "an agent serves one frame after the other, and who sends more than it can hold keeps nobody "
+    "out") {
   const bool cut_through = GENERATE(false, true);
   Bench bench(true, cut_through);
   for (unsigned i = 0; i < 70; ++i) {
@@ -287,10 +289,14 @@ TEST_CASE("an agent serves one frame after the other, and no more than it can ho
     append_fcs(frame);
     bench.inputs[0]->receive_wire(std::move(frame));
   }
+  Bytes other = directed({EXRNIC_PORT_NONE}, 1);
+  append_fcs(other);
+  bench.inputs[2]->receive_wire(std::move(other));
   bench.kernel.run_all();
-  CHECK(bench.stations[0]->frames.size() == 64);
-  CHECK(bench.ethernet_switch.agent().counters().served == 64);
-  CHECK(bench.ethernet_switch.agent().counters().dropped == 6);
+  CHECK(bench.stations[0]->frames.size() == 8);
+  CHECK(bench.stations[2]->frames.size() == 1);
+  CHECK(bench.ethernet_switch.agent().counters().served == 9);
+  CHECK(bench.ethernet_switch.agent().counters().dropped == 62);
   const std::vector<SimTime>& at = bench.stations[0]->at_ps;
   for (size_t i = 1; i < at.size(); ++i) CHECK(at[i] - at[i - 1] == 1'000'000);
 }

@@ -102,7 +102,6 @@ void NodeAgent::reset() {
   out_.clear();
   in_.clear();
   sending_ = false;
-  settles_ = 0;
 }
 
 bool NodeAgent::goes(bool answer, unsigned from, unsigned to) const {

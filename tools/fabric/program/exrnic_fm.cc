@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -100,12 +101,6 @@ ManagerOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-void say(const std::string& text) {
-  std::fputs((text + '\n').c_str(), stdout);
-  if (std::fflush(stdout) != 0)
-    throw std::runtime_error("what was found could not be written; is the disk full?");
-}
-
 class Program {
  public:
   explicit Program(const Arguments& arguments)
@@ -129,7 +124,7 @@ class Program {
  private:
   int result() const {
     if (!manager_.written()) throw std::runtime_error(manager_.reason());
-    return manager_.problems().empty() && files_kept_ ? 0 : kFailed;
+    return manager_.problems().empty() && files_kept_ && heard_ ? 0 : kFailed;
   }
 
   bool waits_long() const {
@@ -176,6 +171,11 @@ class Program {
   }
 
   // A fabric needs its manager more than the file.
+  // A fabric is managed whether anybody listens or not.
+  void say(const std::string& text) {
+    std::fputs((text + '\n').c_str(), stdout);
+    if (std::fflush(stdout) != 0) heard_ = false;
+  }
   void keep(const std::string& path, const std::string& text) {
     try {
       write_file(path, text);
@@ -192,6 +192,7 @@ class Program {
   StopSignal stop_;
   uint64_t told_ = kNever;
   bool files_kept_ = true;
+  bool heard_ = true;
   std::string said_;
 };
 
@@ -205,6 +206,7 @@ int run(int argc, char** argv) {
       "exrnic-fm");
   Arguments arguments;
   describe(app, arguments);
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
