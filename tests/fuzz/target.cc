@@ -12,6 +12,7 @@ const std::vector<Target>& targets() {
       {"vfio-user", vfio_user_seeds, fuzz_vfio_user},
       {"nvme", nvme_seeds, fuzz_nvme},
       {"peb", peb_seeds, fuzz_peb},
+      {"management", management_seeds, fuzz_management},
       {"connection", connection_seeds, fuzz_connection},
       {"control", control_seeds, fuzz_control},
       {"gdb", gdb_seeds, fuzz_gdb},

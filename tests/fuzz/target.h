@@ -74,6 +74,8 @@ std::vector<Bytes> nvme_seeds();
 void fuzz_nvme(const uint8_t* data, size_t size);
 std::vector<Bytes> peb_seeds();
 void fuzz_peb(const uint8_t* data, size_t size);
+std::vector<Bytes> management_seeds();
+void fuzz_management(const uint8_t* data, size_t size);
 std::vector<Bytes> connection_seeds();
 void fuzz_connection(const uint8_t* data, size_t size);
 std::vector<Bytes> control_seeds();
