@@ -99,7 +99,7 @@ class RtlPeb final : public PebCore {
       check_peer(*peer, number(),
                  !(changed.peer == peer) && std::any_of(ports_.begin(), ports_.end(), has_it));
     begin_life(port, peer);
-    assigns_.push_back({port, peer});
+    if (number() != EXRNIC_NODE_NONE) assigns_.push_back({port, peer});
   }
   std::optional<Peer> peer(unsigned port) const override { return ports_.at(port).peer; }
   bool is_up(unsigned port) const override { return ports_.at(port).up; }
@@ -170,8 +170,7 @@ class RtlPeb final : public PebCore {
     top_.clk_i = 1;
     top_.eval();
     check();
-    if (works_ && !top_.works_o) begin_anew();
-    works_ = top_.works_o;
+    follow_number();
     idle_ = top_.idle_o;
   }
 
@@ -222,9 +221,21 @@ class RtlPeb final : public PebCore {
     changed.peer = peer;
   }
 
-  // All but its agent is in reset.
-  void begin_anew() {
-    sending_.reset();
+  // Another number, or none, takes all peers away. Then all but the agent is reset, as soon as a
+  // frame that leaves has ended; what it says until then does not count.
+  void follow_number() {
+    if (works_ && !resets_ && number() == EXRNIC_NODE_NONE) {
+      resets_ = true;
+      lose_peers();
+    }
+    if (works_ && !top_.works_o) {
+      resets_ = false;
+      sending_.reset();
+    }
+    works_ = top_.works_o;
+  }
+
+  void lose_peers() {
     assigns_.clear();
     for (unsigned port = 0; port < ports_.size(); ++port) {
       if (ports_[port].peer) ++counters_.lives;
@@ -249,7 +260,7 @@ class RtlPeb final : public PebCore {
   }
 
   void drive_assign() {
-    top_.assign_valid_i = works_ && !assigns_.empty();
+    top_.assign_valid_i = works_ && !resets_ && !assigns_.empty();
     if (!top_.assign_valid_i) return;
     const auto [port, peer] = assigns_.front();
     assigns_.pop_front();
@@ -378,6 +389,7 @@ class RtlPeb final : public PebCore {
   }
 
   void hand(unsigned port) {
+    if (resets_) return;
     Port& to = ports_[port];
     const auto kind = static_cast<exrnic_peb_bus>(top_.out_kind_o);
     if (kind == EXRNIC_PEB_BUS_LINK_DOWN) {
@@ -480,7 +492,8 @@ class RtlPeb final : public PebCore {
   Bytes leaving_;
   bool open_ = false;  // a frame has begun to leave
   bool idle_ = false;
-  bool works_ = false;  // it has a number
+  bool works_ = false;   // see the pin
+  bool resets_ = false;  // it will not work, or begin anew
   Model top_{context()};
 };
 

@@ -269,6 +269,8 @@ TEST_CASE("without a number a PEB says nothing, has no peers, and rests") {
   CHECK(managed.peb->number() == kNone);
   CHECK(managed.peb->wakes_at_ns() == Core::kNever);
   CHECK_THROWS(managed.peb->assign(0, Peer{2, 9}));
+  managed.peb->assign(0, std::nullopt);
+  CHECK(managed.peb->idle());
   CHECK(managed.others_in(kLong).empty());
 }
 
