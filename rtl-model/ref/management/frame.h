@@ -32,7 +32,7 @@ inline void put_number(uint8_t* at, unsigned number) {
 }
 
 inline uint8_t* hop_of(Bytes& frame, unsigned hop) {
-  return frame.data() + EXRNIC_MANAGEMENT_PATH_AT + size_t{2} * hop;
+  return &frame[EXRNIC_MANAGEMENT_PATH_AT + size_t{2} * hop];
 }
 
 }  // namespace exrnic::management
