@@ -76,6 +76,18 @@ TEST_CASE("who comes back gets the number that he had, if it is free") {
   CHECK(numbers.of == std::map<uint64_t, uint16_t>{{10, 0}, {11, 9}, {12, 4}});
 }
 
+TEST_CASE("numbers of those that have gone are given to others last") {
+  const std::map<uint64_t, uint16_t> before = {{1, 0}, {2, 2}, {10, 1}};
+  CHECK(
+      assign_numbers(map_of({device(10, 1), device(11, kNoNumber), device(12, kNoNumber)}), before)
+          .of == std::map<uint64_t, uint16_t>{{10, 1}, {11, 3}, {12, 4}});
+  const auto narrow = [](uint64_t guid) {
+    return device(guid, kNoNumber, false, EXRNIC_MANAGEMENT_KIND_RNIC, 4);
+  };
+  CHECK(assign_numbers(map_of({device(10, 1), narrow(11), narrow(12), narrow(13)}), before).of ==
+        std::map<uint64_t, uint16_t>{{10, 1}, {11, 3}, {12, 0}, {13, 2}});
+}
+
 TEST_CASE("who has a number keeps it when one with a lower GUID comes and says that it is his") {
   const Map map = map_of({device(50, 0), device(10, 4), device(20, 4)});
   const Numbers numbers = assign_numbers(map, {{50, 0}, {20, 4}});
@@ -86,7 +98,8 @@ TEST_CASE("a node that comes back with a number that another one has by now gets
   FakeFabric fabric;
   const Built built = star(fabric, 4);
   const int away = built.nodes[1], later = built.nodes[3];
-  fabric.at(away).guid = 1;  // below all others
+  fabric.at(away).guid = 1;    // below all others
+  fabric.at(later).nodes = 3;  // no number is left to it but one that somebody has had
   fabric.set_line(later, 0, false);
   fabric.manage(built.nodes[0], options());
   settle(fabric, built.nodes[0]);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <unordered_map>
 
 namespace exrnic::fabric {
@@ -13,7 +14,9 @@ namespace {
 class Assigner {
  public:
   Assigner(const Map& map, const std::map<uint64_t, uint16_t>& before)
-      : map_(map), before_(before), lowest_{0, kFirstSwitch} {}
+      : map_(map), before_(before), lowest_{0, kFirstSwitch}, unused_{0, kFirstSwitch} {
+    for (const auto& item : before) had_.insert(item.second);
+  }
 
   Numbers run() {
     // The own node first: without its number nothing is routed back.
@@ -70,17 +73,27 @@ class Assigner {
     if (taken_.emplace(number, guid).second) numbers_.of[guid] = number;
   }
 
+  // Who knows an absent device by its number does not find another one there, unless there is no
+  // other number left.
   void give(const Device& device) {
-    uint32_t& number = lowest_[device.is_switch() ? 1 : 0];
-    while (number < kNoNumber && taken_.count(static_cast<uint16_t>(number)) != 0) ++number;
-    if (number >= end(device)) {
-      numbers_.problems.push_back(fmt::format(
-          "{}: numbers below {} are all it can have, and none is free; take devices away, or "
-          "build it for more",
-          name_of(device), device.data.nodes));
+    const unsigned kind = device.is_switch() ? 1 : 0;
+    const auto is_had = [&](uint16_t number) { return had_.count(number) != 0; };
+    const auto is_none = [](uint16_t) { return false; };
+    if (give_from(unused_[kind], device, is_had) || give_from(lowest_[kind], device, is_none))
       return;
-    }
+    numbers_.problems.push_back(fmt::format(
+        "{}: numbers below {} are all it can have, and none is free; take devices away, or "
+        "build it for more",
+        name_of(device), device.data.nodes));
+  }
+
+  bool give_from(uint32_t& number, const Device& device,
+                 const std::function<bool(uint16_t)>& is_left_out) {
+    const auto is_free = [&](uint16_t one) { return taken_.count(one) == 0 && !is_left_out(one); };
+    while (number < kNoNumber && !is_free(static_cast<uint16_t>(number))) ++number;
+    if (number >= end(device)) return false;
     keep(device, static_cast<uint16_t>(number));
+    return true;
   }
 
   // Nodes that cannot talk to all others.
@@ -100,7 +113,9 @@ class Assigner {
 
   const Map& map_;
   const std::map<uint64_t, uint16_t>& before_;
-  uint32_t lowest_[2];  // that may be free, of nodes and of switches
+  std::set<uint16_t> had_;  // by somebody, before
+  uint32_t lowest_[2];      // that may be free, of nodes and of switches
+  uint32_t unused_[2];      // likewise of those that nobody has had
   std::unordered_map<uint16_t, uint64_t> taken_;
   Numbers numbers_;
 };

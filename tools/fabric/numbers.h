@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which number each device has. Who has a valid one keeps it, who has had it before others; the
 // others get the lowest free ones, in order of GUID: nodes from 0 on, switches from kFirstSwitch.
+// Those of absent devices are the last that others get.
 #pragma once
 
 #include <cstdint>

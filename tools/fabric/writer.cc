@@ -99,15 +99,15 @@ void Writer::report(const Device& device, const std::string& what, const Answer&
 }
 
 // A switch of which nothing is known, and blocks of which it is not known whether they were
-// written: they are part of what must not deadlock. One that has no manager has never been written
-// to.
+// written: they are part of what must not deadlock. One that has no manager has lost what was
+// written, or had a manager without a number.
 void Writer::read_switches() {
   KnownSwitch nothing;
   nothing.complete = true;
   for (const auto& [guid, device] : map_.devices) {
     if (!device.is_switch()) continue;
     KnownSwitch& known = known_[guid];
-    if (device.data.manager == kNoNumber) known = nothing;
+    if (device.data.manager == kNoNumber) known.complete = false;
     if (known.complete) {
       for (const uint32_t block : known.unsure_routes) read_routes(known, device.path, block);
       for (const uint32_t block : known.unsure_floods) read_floods(known, device.path, block);
