@@ -5,9 +5,11 @@
 set -eu
 node=$1
 number=/sys/class/exrnic/exrnic0/node_id
-[ "$(cat $number)" = 65535 ] || { echo "node $node has number $(cat $number) before there is a manager"; exit 1; }
 echo 1234abcd >key
-[ "$node" = 1 ] || exrnic-fm --once --key-file key
+if [ "$node" = 0 ]; then
+	[ "$(cat $number)" = 65535 ] || { echo "node 0 has number $(cat $number) before there is a manager"; exit 1; }
+	exrnic-fm --once --key-file key
+fi
 for _ in $(seq 100); do
 	[ "$(cat $number)" = 65535 ] || break
 	usleep 100000
