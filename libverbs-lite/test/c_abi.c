@@ -2,6 +2,7 @@
 /* The public headers are C: compiled here as such, and each call is linked. The install test finds
  * one that is missing. */
 #include "exrnic/connect.h"
+#include "exrnic/fabric.h"
 #include "exrnic/messages.h"
 #include "exrnic/ntb.h"
 #include "exrnic/verbs.h"
@@ -74,11 +75,13 @@ const any_call exrnic_every_call[] = {
     (any_call)vl_query_rnic,
     (any_call)vl_query_srq,
     (any_call)vl_reallocate_mr,
+    (any_call)vl_receive_management,
     (any_call)vl_reduce,
     (any_call)vl_release_messages,
     (any_call)vl_req_notify_cq,
     (any_call)vl_resize_cq,
     (any_call)vl_ring_port,
+    (any_call)vl_send_management,
     (any_call)vl_send_message,
     (any_call)vl_set_own_scratchpad,
     (any_call)vl_set_scratchpad,
