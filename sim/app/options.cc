@@ -301,7 +301,7 @@ CoreFactory cores_of(const std::string& kind) {
   if (kind == kRtlCore) return make_rtl_core;
   if (kind == kRefCore) {
     RefSizes sizes;
-    sizes.nodes = EXRNIC_MAX_NODE;
+    sizes.nodes = EXRNIC_NODE_NONE;  // all that 16 bits name but nobody
     return ref_cores(sizes);
   }
   if (kind == kLockstepCore) return lockstep::make_lockstep(make_rtl_core, make_ref_core);

@@ -284,7 +284,7 @@ TEST_CASE("garbage in the registers of ports, and from the wire, leaves ports as
   Port unused(pair.left.rnic, 4);
   unused.write(EXRNIC_REG_PORT_PEER, 0u << 16 | 1);  // the node itself
   const uint32_t nodes = pair.left.rnic.read_register(EXRNIC_REG_MAX_NODE);
-  unused.write(EXRNIC_REG_PORT_PEER, nodes << 16);  // with 65536: the node itself
+  unused.write(EXRNIC_REG_PORT_PEER, nodes << 16);
   unused.write(EXRNIC_REG_PORT_PEER, EXRNIC_PORTS);
   CHECK(unused.read(EXRNIC_REG_PORT_PEER) == 0);
   // A process that pushes to the STag of ports reaches none.
