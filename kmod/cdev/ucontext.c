@@ -111,6 +111,7 @@ static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx, unsign
 	exrnic_umr_release_all(uctx);
 	exrnic_ucq_release_all(uctx);
 	exrnic_upd_release_all(uctx);
+	exrnic_management_end(uctx->edev, uctx);
 	mutex_unlock(&uctx->lock);
 }
 
@@ -123,7 +124,6 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 	struct exrnic_chardev *chardev = uctx->chardev;
 
 	exrnic_ucontext_release_objects(uctx, exrnic_qp_stop_deadline(uctx->user));
-	exrnic_management_end(uctx->edev, uctx);
 	mutex_lock(&chardev->lock);
 	list_del(&uctx->entry);
 	mutex_unlock(&chardev->lock);

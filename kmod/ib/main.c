@@ -127,7 +127,9 @@ static void exrnic_ib_update_identity(struct exrnic_ib_device *dev)
 
 	if (exrnic_device_identify(dev->edev, &identity) || identity.node == dev->identity.node)
 		return;
-	dev->identity = identity;
+	/* The rest is the device's for ever, and read without a lock. */
+	dev->identity.node = identity.node;
+	memcpy(dev->identity.mac, identity.mac, sizeof(identity.mac));
 	exrnic_ib_set_names(dev);
 }
 

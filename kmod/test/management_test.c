@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -84,6 +86,27 @@ static void one_manager(void)
 	close(other);
 }
 
+/* Who had them does not know yet that the device is another one, and keeps nobody from it. */
+static void a_reset_ends_it(void)
+{
+	int fd = open_device(), other;
+	struct exrnic_management ask = question(1), answer;
+	char name[64], path[PATH_MAX];
+
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), 0);
+	pci_name(name, sizeof(name));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", name);
+	write_file(path, "1");
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), ENODEV);
+	other = open_device();
+	ask = question(2);
+	CHECK_ERR(ioctl(other, EXRNIC_IOCTL_SEND_MANAGEMENT, &ask), 0);
+	if (CHECK_EQ(receive(other, &answer), 0))
+		CHECK_EQ(exrnic_management_header_transaction(header_of(&answer)), 2);
+	close(other);
+	close(fd);
+}
+
 static void for_who_may(void)
 {
 	int fd = open_device();
@@ -119,6 +142,7 @@ static void what_is_no_question_goes_nowhere(void)
 const struct test management_tests[] = {
 	{ "a host asks the agent of its own node", the_own_agent_answers, 0 },
 	{ "management frames are for one file at a time, and begin anew with it", one_manager, 0 },
+	{ "who had management frames before a reset does not keep others from them", a_reset_ends_it, 0 },
 	{ "management frames are for CAP_NET_ADMIN", for_who_may, 0 },
 	{ "what is no question goes nowhere", what_is_no_question_goes_nowhere, 0 },
 	{ NULL, NULL, 0 },

@@ -392,7 +392,7 @@ struct exrnic_get_status {
 /*
  * A management frame of the fabric (FABRIC.md): from the destination MAC address on, without FCS. SEND_MANAGEMENT sends one,
  * RECEIVE_MANAGEMENT takes the one that waits longest. EAGAIN: the last one has not left, or none waits. EPERM: without
- * CAP_NET_ADMIN. EBUSY: another file has sent or received one, and is open. What waits when a file begins is dropped; an
+ * CAP_NET_ADMIN. EBUSY: another file has sent or received one, and is open, in this life of the device. What waits when a file begins is dropped; an
  * answer to a file before it may still come.
  */
 struct exrnic_management {
