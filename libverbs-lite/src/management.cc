@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
 #include <mutex>
 
 #include "exrnic/fabric.h"
@@ -7,14 +8,22 @@
 
 static_assert(VL_MANAGEMENT_BYTES == EXRNIC_MANAGEMENT_FRAME_BYTES, "the device's value");
 
+// What the kernel module's errno does not say.
+static int Explained(int result) {
+  if (result == 0) return 0;
+  exrnic::Explain(EBUSY, "another process has the management frames of this RNIC: end it first");
+  exrnic::Explain(EPERM, "management frames are for who has CAP_NET_ADMIN");
+  return result;
+}
+
 int vl_send_management(vl_rnic* rnic, const void* frame) {
   if (!exrnic::BeginCall({{"rnic", rnic}, {"frame", frame}})) return -1;
   std::lock_guard<std::mutex> guard(rnic->control);
-  return rnic->transport->SendManagement(frame);
+  return Explained(rnic->transport->SendManagement(frame));
 }
 
 int vl_receive_management(vl_rnic* rnic, void* frame) {
   if (!exrnic::BeginCall({{"rnic", rnic}, {"frame", frame}})) return -1;
   std::lock_guard<std::mutex> guard(rnic->control);
-  return rnic->transport->ReceiveManagement(frame);
+  return Explained(rnic->transport->ReceiveManagement(frame));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exrnic/connect.h"
+#include "exrnic/fabric.h"
 #include "exrnic/messages.h"
 #include "exrnic/ntb.h"
 #include "rig.h"
@@ -39,6 +40,21 @@ void ExpectAll(const std::vector<Refusal>& refusals) {
   for (size_t i = 0; i < refusals.size(); ++i) {
     INFO("refusal " << i);
     Expect(refusals[i]);
+  }
+}
+
+// What the driver's errno does not say.
+TEST_CASE("who may not have management frames hears why") {
+  FakeFabric fabric(1);
+  Endpoint end(&fabric, 0);
+  uint8_t frame[VL_MANAGEMENT_BYTES] = {};
+  const auto send = [&] { return vl_send_management(end.rnic, frame) < 0; };
+  const auto receive = [&] { return vl_receive_management(end.rnic, frame) < 0; };
+  for (const std::function<bool()>& call : {std::function<bool()>(send), {receive}}) {
+    fabric.FailNextCall(EBUSY);
+    ExpectAll({{call, EBUSY, {"another process", "end it first"}}});
+    fabric.FailNextCall(EPERM);
+    ExpectAll({{call, EPERM, {"CAP_NET_ADMIN"}}});
   }
 }
 

@@ -86,8 +86,9 @@ class FakeTransport : public Transport {
     *up = true;
     return Outcome();
   }
-  int SendManagement(const void* /*frame*/) override { return Fail(EOPNOTSUPP); }
-  int ReceiveManagement(void* /*frame*/) override { return Fail(EOPNOTSUPP); }
+  // It has no agent.
+  int SendManagement(const void* /*frame*/) override { return WithoutAgent(); }
+  int ReceiveManagement(void* /*frame*/) override { return WithoutAgent(); }
   int CreateChannel(int* fd) override {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -311,6 +312,11 @@ class FakeTransport : public Transport {
     if (fabric_->started_) fabric_->ServeDoorbells();
     const int error = fabric_->next_error_.exchange(0);
     return error == 0 ? 0 : Fail(error);
+  }
+
+  int WithoutAgent() {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    return Outcome() != 0 ? -1 : Fail(EOPNOTSUPP);
   }
 
   // Numbers are reused as soon as they are free, as a driver might. An STag is an index over 8 bits
