@@ -96,8 +96,12 @@ struct Managed {
   Manager manager;
 };
 
-TEST_CASE("before a manager has been there nodes have no identifier, no link, and no peers") {
+TEST_CASE("before a manager has been there nodes have no identifier and no link, and say nothing") {
   Managed fabric("dc-25g", "star:3");
+  fabric.cluster.connect(1, 2);  // who is connected introduces himself
+  fabric.cluster[1].push(2, 0, kLength, 0);
+  fabric.cluster.testbed.run_for(kMs);
+  CHECK(fabric.cluster.testbed.fabric().ethernet_switch(0).counters().received == 0);
   for (unsigned node = 0; node < 3; ++node) {
     CHECK(fabric.node_of(node) == EXRNIC_NODE_NONE);
     CHECK_FALSE(fabric.link_of(node));
