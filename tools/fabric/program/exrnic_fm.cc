@@ -13,6 +13,7 @@
 #include "sim/posix/stop_signal.h"
 #include "tools/fabric/manager.h"
 #include "tools/fabric/program/arguments.h"
+#include "tools/fabric/program/clock.h"
 #include "tools/fabric/program/verbs_port.h"
 #include "tools/fabric/text.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kUsageError = 2;
-constexpr uint64_t kNsPerMs = 1'000'000;
 // Nobody tells of a frame that has come: it is looked for so often.
 constexpr int kLookMs = 1;
 
@@ -82,11 +82,6 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Milliseconds that a device has for an answer at the first try")
       ->check(between(1.0, 60'000.0))
       ->capture_default_str();
-}
-
-uint64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
 ManagerOptions options_of(const Arguments& arguments) {

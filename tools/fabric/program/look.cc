@@ -7,20 +7,15 @@
 #include <thread>
 
 #include "tools/fabric/discovery.h"
+#include "tools/fabric/program/clock.h"
 #include "tools/fabric/requests.h"
 
 namespace exrnic::fabric {
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr unsigned kTries = 3;
 // Nobody tells of a frame that has come: it is looked for as often.
 constexpr uint64_t kLookNs = 20'000;
-
-uint64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
-}
 
 }  // namespace
 
