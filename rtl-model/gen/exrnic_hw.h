@@ -554,7 +554,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 #define EXRNIC_MAX_STAG 0x4000u  // Steering tags (memory regions)
 #define EXRNIC_MAX_ATTACHED 64  // Attachments of queue pairs to groups
 #define EXRNIC_GROUP_MAX 0xffffu  // Highest number of a group
-#define EXRNIC_MAX_NODE 0x10000u  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. How many of them a build can talk to register MAX_NODE says
+#define EXRNIC_MAX_NODE 0x10000u  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. NODE_NONE is none. How many of them a build can talk to register MAX_NODE says
 #define EXRNIC_NODES 0x100u  // Nodes that the full build of the RTL can talk to: identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
 #define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
@@ -1072,7 +1072,7 @@ static inline void exrnic_management_device_set_flags(uint8_t *p, uint64_t v) { 
 // Its node identifier, from which its MAC address follows; or NODE_NONE
 static inline uint64_t exrnic_management_device_number(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
 static inline void exrnic_management_device_set_number(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
-// Its ports: numbers are below
+// Its ports to lines: numbers are below. Of nodes 1
 static inline uint64_t exrnic_management_device_ports(const uint8_t *p) { return exrnic_get_bits(p, 96, 16); }
 static inline void exrnic_management_device_set_ports(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 16, v); }
 // Identifier of the node to which traps go; or NODE_NONE

@@ -335,7 +335,7 @@ package exrnic_pkg;
   localparam int unsigned MAX_STAG = 32'h4000;  // Steering tags (memory regions)
   localparam int unsigned MAX_ATTACHED = 32'h40;  // Attachments of queue pairs to groups
   localparam int unsigned GROUP_MAX = 32'hffff;  // Highest number of a group
-  localparam int unsigned MAX_NODE = 32'h10000;  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. How many of them a build can talk to register MAX_NODE says
+  localparam int unsigned MAX_NODE = 32'h10000;  // Node identifiers are below: they have 16 bits, on the wire and in MAC addresses. NODE_NONE is none. How many of them a build can talk to register MAX_NODE says
   localparam int unsigned NODES = 32'h100;  // Nodes that the full build of the RTL can talk to: identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
   localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
@@ -711,7 +711,7 @@ package exrnic_pkg;
     logic [7:0] kind;  // Enum management_kind
     logic [7:0] flags;  // Flags management_device_flags
     logic [15:0] number;  // Its node identifier, from which its MAC address follows; or NODE_NONE
-    logic [15:0] ports;  // Its ports: numbers are below
+    logic [15:0] ports;  // Its ports to lines: numbers are below. Of nodes 1
     logic [15:0] manager;  // Identifier of the node to which traps go; or NODE_NONE
     logic [63:0] new_key;  // Its key from now on, with management_sets.key; zero in answers. Without a key everybody is served
     logic [31:0] nodes;  // Node identifiers that it can have, and talk to, are below

@@ -140,7 +140,7 @@ return {
     {name = "kind", first = 64, bits = 8, doc = "Enum management_kind"},
     {name = "flags", first = 72, bits = 8, doc = "Flags management_device_flags"},
     {name = "number", first = 80, bits = 16, doc = "Its node identifier, from which its MAC address follows; or NODE_NONE"},
-    {name = "ports", first = 96, bits = 16, doc = "Its ports: numbers are below"},
+    {name = "ports", first = 96, bits = 16, doc = "Its ports to lines: numbers are below. Of nodes 1"},
     {name = "manager", first = 112, bits = 16, doc = "Identifier of the node to which traps go; or NODE_NONE"},
     {name = "new_key", first = 128, bits = 64, doc = "Its key from now on, with management_sets.key; zero in answers. Without a key everybody is served"},
     {name = "nodes", first = 192, bits = 32, doc = "Node identifiers that it can have, and talk to, are below"},
