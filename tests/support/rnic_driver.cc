@@ -465,11 +465,15 @@ exrnic_cqe RnicDriver::cqe_at(const Queue& cq) const {
   return cqe;
 }
 
-std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
+std::optional<exrnic_cqe> RnicDriver::take(Queue& cq) {
   const exrnic_cqe cqe = cqe_at(cq);
   if (cqe.phase != !(cq.index >> cq.log_entries & 1)) return std::nullopt;
   ++cq.index;
-  store_doorbell(page, EXRNIC_DOORBELL_CQ, cq.number, cq.index);
+  return cqe;
+}
+std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
+  const std::optional<exrnic_cqe> cqe = take(cq);
+  if (cqe) store_doorbell(page, EXRNIC_DOORBELL_CQ, cq.number, cq.index);
   return cqe;
 }
 

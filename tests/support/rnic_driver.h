@@ -179,7 +179,8 @@ class RnicDriver {
   std::optional<exrnic_eqe> poll(EventQueue& eq);
   void ring(const EventQueue& eq, bool arm = false);
 
-  // The next completion, if it is there.
+  // The next completion, if it is there: taken, and the RNIC is told of that later, or at once.
+  std::optional<exrnic_cqe> take(Queue& cq);
   std::optional<exrnic_cqe> poll(Queue& cq, uint32_t page);
   // The next completion; throws std::runtime_error when none comes within `limit_ns`.
   exrnic_cqe wait(Queue& cq, uint32_t page, uint64_t limit_ns = 10'000'000);

@@ -20,6 +20,7 @@
 #include "tools/bench/paper_bench.h"
 #include "tools/bench/peb_bench.h"
 #include "tools/bench/simulator_bench.h"
+#include "tools/bench/small_bench.h"
 
 using exrnic::bench::Carrier;
 using exrnic::bench::Post;
@@ -44,6 +45,7 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
     exrnic::bench::measure_goodput(profile, carrier, sizes, results);
     exrnic::bench::measure_message_rate(profile, carrier, results);
   }
+  exrnic::bench::measure_small(profile, results);
   exrnic::bench::measure_once(profile, results);
   for (const unsigned threads : {1u, 2u})
     exrnic::bench::measure_rtl_speed(profile, threads, results);
@@ -113,6 +115,8 @@ int main(int argc, char** argv) {
   app.add_option("--profile", profiles, "profiles to measure (default: all)");
   bool latency_only = false;
   app.add_flag("--latency", latency_only, "latencies and stages only");
+  bool small_only = false;
+  app.add_flag("--small", small_only, "rates of small messages only");
   bool network_only = false;
   app.add_flag("--network", network_only, "loss, incast and the like only");
   bool firmware_only = false;
@@ -144,6 +148,11 @@ int main(int argc, char** argv) {
     }
     if (fabric_only) {
       measure_fabrics(network_profile, results);
+      write_results(output, results);
+      return 0;
+    }
+    if (small_only) {
+      for (const std::string& profile : profiles) exrnic::bench::measure_small(profile, results);
       write_results(output, results);
       return 0;
     }

@@ -63,13 +63,8 @@ module pbl_cache
     logic [TAG_W-1:0]        tag;
   } tag_t;
 
-  typedef enum logic [1:0] {
-    ST_CLEAR,  // all lines invalid, one a cycle
-    ST_IDLE,
-    ST_COMPARE
-  } state_e;
-
-  state_e                  state_q;
+  logic                    clear_now_q;  // all lines become invalid, one a cycle
+  logic                    compare_q;
   logic                    init_done_q;
   logic [CLIENT_W-1:0]     client_q;
   logic                    again_q;
@@ -105,14 +100,14 @@ module pbl_cache
   logic arrived;  // the line that the client waited for
 
   // Between look-ups; or amid one, which then misses: what was read for it may be of the past.
-  assign flush = (flush_q || flush_i) && state_q != ST_CLEAR;
+  assign flush = (flush_q || flush_i) && !clear_now_q;
   assign generations_used_up = generation_q == '1;
 
   // Not while a line is written, whatever the RAM does on a collision.
-  assign req_ready_o = state_q == ST_IDLE && !flush && !install;
+  assign req_ready_o = !clear_now_q && !flush && !install;
   assign accept = req_valid_i && req_ready_o;
 
-  assign compare = state_q == ST_COMPARE;
+  assign compare = compare_q;
   always_comb begin
     {arrived, hit_o, miss_o} = '0;
     if (compare) begin
@@ -123,19 +118,15 @@ module pbl_cache
   end
 
   assign init_done_o = init_done_q;
-  assign idle_o = state_q == ST_IDLE && !flush_q && !rsp_valid_o && waiting_o == '0;
+  assign idle_o = !clear_now_q && !compare_q && !flush_q && !rsp_valid_o && waiting_o == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      state_q <= ST_CLEAR;
-    end else if (flush) begin
-      state_q <= generations_used_up ? ST_CLEAR : ST_IDLE;
+      clear_now_q <= 1'b1;
+      compare_q <= 1'b0;
     end else begin
-      unique case (state_q)
-        ST_CLEAR: if (clear_q == '1) state_q <= ST_IDLE;
-        ST_IDLE:  if (accept) state_q <= ST_COMPARE;
-        default:  state_q <= ST_IDLE;
-      endcase
+      clear_now_q <= flush ? generations_used_up : clear_now_q && clear_q != '1;
+      compare_q <= accept;
     end
   end
 
@@ -152,7 +143,7 @@ module pbl_cache
       flush_q <= (flush_q || flush_i) && !flush;
       flush_done_o <= flush && !generations_used_up;
       if (flush) generation_q <= generation_q + 1'b1;
-      if (state_q == ST_CLEAR) begin
+      if (clear_now_q) begin
         clear_q <= clear_q + 1'b1;
         if (clear_q == '1) begin
           init_done_q <= 1'b1;
@@ -197,7 +188,7 @@ module pbl_cache
 
   // One that comes while the lines are cleared goes to its client only.
   index_t install_index;
-  assign install = install_valid && state_q != ST_CLEAR;
+  assign install = install_valid && !clear_now_q;
   tag_t written_tag;
   always_comb begin
     install_index = '0;
@@ -217,8 +208,8 @@ module pbl_cache
     .DEPTH(LINES)
   ) u_tags (
     .clk_i,
-    .write_i        (state_q == ST_CLEAR || install),
-    .write_address_i(state_q == ST_CLEAR ? clear_q : install_index),
+    .write_i        (clear_now_q || install),
+    .write_address_i(clear_now_q ? clear_q : install_index),
     .write_data_i   (written_tag),
     .read_i         (accept),
     .read_address_i (read_index),

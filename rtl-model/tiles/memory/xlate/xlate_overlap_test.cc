@@ -50,6 +50,23 @@ TEST_CASE("While a client waits for a PBL line, look-ups of the others go on") {
   CHECK(xlate.dut().idle_o);
 }
 
+TEST_CASE("Look-ups of all clients are in the pipeline at once") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.look_up(example_request());
+  xlate.cycle();
+  const long start = xlate.cycles();
+  for (unsigned client = 0; client < kClients; ++client)
+    xlate.drive_request(client, example_request());
+  unsigned answered = 0;
+  while (answered != (1u << kClients) - 1 && xlate.cycles() - start < kLimit) {
+    xlate.cycle();
+    if (xlate.dut().rsp_valid_o != 0) CHECK(xlate.response().status == kXlateOk);
+    answered |= xlate.dut().rsp_valid_o;
+  }
+  CHECK(xlate.cycles() - start == 5 + kClients - 1);
+}
+
 TEST_CASE("The misses of all clients are in flight at once, and end in any order") {
   Xlate xlate;
   for (unsigned client = 0; client < kClients; ++client) {
@@ -307,6 +324,33 @@ TEST_CASE("An invalidation is answered when the reads from before have ended") {
   }
   xlate.dut().hold_i = 0;
   CHECK(answer_to(xlate, 2).status == kXlateOk);
+}
+
+TEST_CASE("A fence waits for an address that an invalidation finds in the pipeline") {
+  const int moment = GENERATE(Catch::Generators::range(0, 12));
+  const int delay = GENERATE(Catch::Generators::range(0, 6));
+  INFO("invalidated " << moment << ", and delayed " << delay << " cycles after the look-up");
+  constexpr int kHolds = 20;
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.look_up(ring_request(0));
+  xlate.look_up(example_request());
+  xlate.cycle();
+  xlate.drive_request(0, example_request());
+  int held = -1;  // cycles since it has the address
+  bool over = false;
+  for (int i = 0; i < kLimit && !over; ++i) {
+    if (i == moment) xlate.drive_request(1, invalidation());
+    if (i == delay) xlate.drive_request(2, ring_request(0));
+    xlate.dut().hold_i = held >= 0 && held < kHolds;
+    xlate.cycle();
+    if (held >= 0) ++held;
+    if (xlate.dut().rsp_valid_o & 1) held = xlate.response().status == kXlateOk ? 0 : kHolds;
+    if (xlate.fence_asked) CHECK((held == -1 || held >= kHolds));
+    over = (xlate.dut().rsp_valid_o & 2) != 0;
+  }
+  CHECK(over);
+  CHECK(held >= kHolds);
 }
 
 }  // namespace
