@@ -342,7 +342,7 @@ TEST_CASE("A fence waits for an address that an invalidation finds in the pipeli
   for (int i = 0; i < kLimit && !over; ++i) {
     if (i == moment) xlate.drive_request(1, invalidation());
     if (i == delay) xlate.drive_request(2, ring_request(0));
-    xlate.dut().hold_i = held >= 0 && held < kHolds;
+    xlate.dut().hold_i = held >= 1 && held < kHolds;  // a client has it a cycle later
     xlate.cycle();
     if (held >= 0) ++held;
     if (xlate.dut().rsp_valid_o & 1) held = xlate.response().status == kXlateOk ? 0 : kHolds;
