@@ -142,7 +142,6 @@ rtl-model/tiles/work/requester/turn_pick.sv
 rtl-model/tiles/work/requester/work_batch.sv
 rtl-model/tiles/work/requester/work_progress.sv
 rtl-model/tiles/work/requester/wqe_check.sv
-rtl-model/tiles/work/requester/wqe_fetch.sv
 rtl-model/tiles/work/requester/xlate_turns.sv
 rtl-model/tiles/work/responder/core_segments.sv
 rtl-model/tiles/work/responder/ddp_check.sv
@@ -150,7 +149,6 @@ rtl-model/tiles/work/responder/error_status.sv
 rtl-model/tiles/work/responder/message_check.sv
 rtl-model/tiles/work/responder/message_end.sv
 rtl-model/tiles/work/responder/reads_update.sv
-rtl-model/tiles/work/responder/receive_cache.sv
 rtl-model/tiles/work/responder/receive_fetch.sv
 rtl-model/tiles/work/responder/receive_ring.sv
 rtl-model/tiles/work/responder/receive_table.sv
@@ -163,6 +161,7 @@ rtl-model/tiles/work/responder/segment_placer.sv
 rtl-model/tiles/work/responder/stream_check.sv
 rtl-model/tiles/work/responder/stream_update.sv
 rtl-model/tiles/queues/scheduler/scheduler.sv
+rtl-model/tiles/queues/scheduler/turns_ahead.sv
 rtl-model/tiles/queues/srq_table/srq_table.sv
 rtl-model/tiles/memory/stag_table/stag_table.sv
 rtl-model/tiles/wire/terminate_message/terminate_message.sv
@@ -178,5 +177,6 @@ rtl-model/tiles/memory/memory_tile.sv
 rtl-model/tiles/queues/queues_tile.sv
 rtl-model/tiles/remote/remote_tile.sv
 rtl-model/tiles/wire/wire_tile.sv
+rtl-model/tiles/work/slot_cache/slot_cache.sv
 rtl-model/tiles/work/work_tile.sv
 rtl-model/core/exrnic_core.sv

@@ -129,7 +129,7 @@ module exrnic_core
   requester_queues_if requester_queues ();
   responder_queues_if responder_queues ();
   completer_queues_if completer_queues ();
-  table_read_if #(.INDEX(qpn_t), .ROW(qp_t)) qp[QP_CLIENTS-1] ();
+  table_read_if #(.INDEX(qpn_t), .ROW(qp_t)) qp[QP_CLIENTS] ();
   table_read_if #(.INDEX(srqn_t), .ROW(srq_t)) srq[SRQ_CLIENTS] ();
   stream_if #(.T(qpn_t)) turn ();
   stream_if #(.T(qpn_t)) wake[WAKE_SOURCES-2] ();
@@ -316,6 +316,7 @@ module exrnic_core
       .completer(completer_queues),
       .has_windows_i(has_windows),
       .xlate_of_requester(xlate[XLATE_OF_REQUESTER]),
+      .xlate_of_slots(xlate[XLATE_OF_SLOTS]),
       .xlate_of_responder(xlate[XLATE_OF_RESPONDER]),
       .xlate_of_completer(xlate[XLATE_OF_COMPLETER]),
       .xlate_of_receives(xlate[XLATE_OF_RECEIVES]),

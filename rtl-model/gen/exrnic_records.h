@@ -79,6 +79,7 @@ constexpr unsigned kVectorBits = 5;
 constexpr unsigned kEqnBits = 5;
 constexpr unsigned kWqeIndexBits = 16;
 constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
+constexpr unsigned kWqeSlotsBits = 4;  // 0..WQE_SLOTS_MAX
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
 constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
@@ -169,7 +170,7 @@ enum TxKind : uint8_t {
 };
 
 // ---- queues: Queue pairs and the other queues, and what is under way in them.
-constexpr unsigned kQpClients = 8;  // Items of qp_client
+constexpr unsigned kQpClients = 9;  // Items of qp_client
 constexpr unsigned kSrqClients = 3;  // Items of srq_client
 constexpr unsigned kWakeSources = 8;  // Items of wake_source
 constexpr unsigned kGroupBits = 16;
@@ -184,7 +185,8 @@ enum QpClient : uint8_t {
   kQpMailbox = 4,
   kQpWindow = 5,
   kQpFirmware = 6,
-  kQpCredits = 7,
+  kQpAhead = 7,  // the requester's, of the turns that come
+  kQpCredits = 8,
 };
 
 // The same of the shared receive queues.
@@ -221,7 +223,7 @@ enum Answer : uint8_t {
 };
 
 // ---- translation: Address translation.
-constexpr unsigned kXlateClients = 5;  // Items of xlate_client
+constexpr unsigned kXlateClients = 6;  // Items of xlate_client
 constexpr unsigned kMrLifeBits = 16;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
 // For whom is translated.
@@ -231,6 +233,7 @@ enum XlateClient : uint8_t {
   kXlateOfCompleter = 2,
   kXlateOfReceives = 3,
   kXlateOfFirmware = 4,
+  kXlateOfSlots = 5,  // the requester's work requests
 };
 
 // What a translation ends with.
@@ -1231,8 +1234,8 @@ struct Srq {
   }
 };
 
-// A ring of receives, of a queue pair or shared.
-struct ReceiveRingId {
+// A ring of work requests: of a queue pair, or shared by several.
+struct SlotRingId {
   bool shared = false;
   uint16_t number = 0;
 
@@ -1241,15 +1244,15 @@ struct ReceiveRingId {
     visit(shared, 1);
     visit(number, clog2(std::max(kNQp, kNSrq)));
   }
-  bool operator==(const ReceiveRingId& other) const {
+  bool operator==(const SlotRingId& other) const {
     return shared == other.shared &&
            number == other.number;
   }
 };
 
 // Such a ring, and what is posted in it.
-struct ReceiveRing {
-  ReceiveRingId id;
+struct SlotRing {
+  SlotRingId id;
   uint64_t pbl = 0;
   uint8_t log_slots = 0;
   uint16_t consumer = 0;
@@ -1263,7 +1266,7 @@ struct ReceiveRing {
     visit(consumer, 16);
     visit(producer, 16);
   }
-  bool operator==(const ReceiveRing& other) const {
+  bool operator==(const SlotRing& other) const {
     return id == other.id &&
            pbl == other.pbl &&
            log_slots == other.log_slots &&

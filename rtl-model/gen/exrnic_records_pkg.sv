@@ -73,6 +73,7 @@ package exrnic_records_pkg;
   typedef logic [4:0] eqn_t;
   typedef logic [15:0] wqe_index_t;
   typedef logic [511:0] wqe_slot_t;  // a slot of a ring
+  typedef logic [3:0] wqe_slots_t;  // 0..WQE_SLOTS_MAX
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
   typedef logic [4:0] reads_t;  // 0..MAX_READS
   typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
@@ -163,22 +164,23 @@ package exrnic_records_pkg;
   } tx_kind_e;
 
   // ---- queues: Queue pairs and the other queues, and what is under way in them.
-  localparam int unsigned QP_CLIENTS = 8;  // Items of qp_client
+  localparam int unsigned QP_CLIENTS = 9;  // Items of qp_client
   localparam int unsigned SRQ_CLIENTS = 3;  // Items of srq_client
   localparam int unsigned WAKE_SOURCES = 8;  // Items of wake_source
   typedef logic [15:0] group_t;
   typedef logic [3:0] changes_t;  // A count of introductions, modulo 2^4
 
   // Who reads and who changes the queue pair table.
-  typedef enum logic [2:0] {
-    QP_USER_PAGE = 3'd0,
-    QP_REQUESTER = 3'd1,
-    QP_RESPONDER = 3'd2,
-    QP_COMPLETER = 3'd3,
-    QP_MAILBOX = 3'd4,
-    QP_WINDOW = 3'd5,
-    QP_FIRMWARE = 3'd6,
-    QP_CREDITS = 3'd7
+  typedef enum logic [3:0] {
+    QP_USER_PAGE = 4'd0,
+    QP_REQUESTER = 4'd1,
+    QP_RESPONDER = 4'd2,
+    QP_COMPLETER = 4'd3,
+    QP_MAILBOX = 4'd4,
+    QP_WINDOW = 4'd5,
+    QP_FIRMWARE = 4'd6,
+    QP_AHEAD = 4'd7,  // the requester's, of the turns that come
+    QP_CREDITS = 4'd8
   } qp_client_e;
 
   // The same of the shared receive queues.
@@ -215,7 +217,7 @@ package exrnic_records_pkg;
   } answer_e;
 
   // ---- translation: Address translation.
-  localparam int unsigned XLATE_CLIENTS = 5;  // Items of xlate_client
+  localparam int unsigned XLATE_CLIENTS = 6;  // Items of xlate_client
   typedef logic [15:0] mr_life_t;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
   // For whom is translated.
@@ -224,7 +226,8 @@ package exrnic_records_pkg;
     XLATE_OF_RESPONDER = 3'd1,
     XLATE_OF_COMPLETER = 3'd2,
     XLATE_OF_RECEIVES = 3'd3,
-    XLATE_OF_FIRMWARE = 3'd4
+    XLATE_OF_FIRMWARE = 3'd4,
+    XLATE_OF_SLOTS = 3'd5  // the requester's work requests
   } xlate_client_e;
 
   // What a translation ends with.
@@ -589,20 +592,20 @@ package exrnic_records_pkg;
     wqe_index_t consumer;
   } srq_t;
 
-  // A ring of receives, of a queue pair or shared.
+  // A ring of work requests: of a queue pair, or shared by several.
   typedef struct packed {
     logic shared;
     logic [$clog2((N_QP > N_SRQ ? N_QP : N_SRQ))-1:0] number;
-  } receive_ring_id_t;
+  } slot_ring_id_t;
 
   // Such a ring, and what is posted in it.
   typedef struct packed {
-    receive_ring_id_t id;
+    slot_ring_id_t id;
     logic [63:0] pbl;
     logic [3:0] log_slots;
     wqe_index_t consumer;
     wqe_index_t producer;
-  } receive_ring_t;
+  } slot_ring_t;
 
   // Set by the driver, constant while the completion queue exists.
   typedef struct packed {

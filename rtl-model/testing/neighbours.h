@@ -47,7 +47,17 @@ inline XlateRsp translate_in_place(const XlateReq& request) {
           static_cast<uint32_t>(std::min<uint64_t>(rest, request.length))};
 }
 
+// The ports of a client of translation.
 template <typename Model>
+struct XlatePorts {
+  static auto& ready(Model& dut) { return dut.xlate_ready_i; }
+  static auto& valid(Model& dut) { return dut.xlate_valid_o; }
+  static auto& req(Model& dut) { return dut.xlate_req_o; }
+  static auto& rsp_valid(Model& dut) { return dut.xlate_rsp_valid_i; }
+  static auto& rsp(Model& dut) { return dut.xlate_rsp_i; }
+};
+
+template <typename Model, typename Ports = XlatePorts<Model>>
 class XlateModel {
  public:
   XlateModel(Model& dut, uint32_t seed) : dut_(dut), random_(seed) {}
@@ -57,17 +67,17 @@ class XlateModel {
   bool silent = false;  // waits for its memory
 
   void drive() {
-    dut_.xlate_ready_i = !busy_ && random_() % 2;
-    dut_.xlate_rsp_valid_i = 0;
+    Ports::ready(dut_) = !busy_ && random_() % 2;
+    Ports::rsp_valid(dut_) = 0;
     if (!busy_ || silent || random_() % 4 == 0) return;
-    pack(dut_.xlate_rsp_i, answer(requests.back()));
-    dut_.xlate_rsp_valid_i = 1;
+    pack(Ports::rsp(dut_), answer(requests.back()));
+    Ports::rsp_valid(dut_) = 1;
     busy_ = false;
-    dut_.xlate_ready_i = 0;
+    Ports::ready(dut_) = 0;
   }
   void sample() {
-    if (!dut_.xlate_valid_o || !dut_.xlate_ready_i) return;
-    requests.push_back(unpack<XlateReq>(dut_.xlate_req_o));
+    if (!Ports::valid(dut_) || !Ports::ready(dut_)) return;
+    requests.push_back(unpack<XlateReq>(Ports::req(dut_)));
     busy_ = true;
   }
 

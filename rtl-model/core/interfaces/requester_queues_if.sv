@@ -38,16 +38,23 @@ interface requester_queues_if
   wqe_slot_t  block;
   logic       block_take;  // pulse: it is used, or not needed
 
+  logic       wish_valid;  // slots of this ring will be needed, when its turn comes
+  logic       wish_ready;
+  slot_ring_t wish;
+
+  logic clear_ring;  // pulse: what is remembered of the ring of this queue pair is void
+  qpn_t clear_qpn;
+
   modport requester(
       input others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
-      input credit_limit, asks, block_held, block_index, block,
-      output sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
+      input credit_limit, asks, block_held, block_index, block, clear_ring, clear_qpn, wish_valid, wish,
+      output wish_ready, sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
       output stall, asked, waits_for_peer, waits_no_more, sends, block_take
   );
   modport queues(
       output others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
-      output credit_limit, asks, block_held, block_index, block,
-      input sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
+      output credit_limit, asks, block_held, block_index, block, clear_ring, clear_qpn, wish_valid, wish,
+      input wish_ready, sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
       input stall, asked, waits_for_peer, waits_no_more, sends, block_take
   );
 

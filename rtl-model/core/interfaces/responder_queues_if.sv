@@ -34,9 +34,9 @@ interface responder_queues_if
   credit_taken_t taken_what;
 
   logic             posted_valid;  // pulse: receives were posted
-  receive_ring_t    posted;
+  slot_ring_t    posted;
   logic             clear_ring;  // what is remembered of that ring is void
-  receive_ring_id_t clear_ring_id;
+  slot_ring_id_t clear_ring_id;
 
   modport responder(
       input status_ready, pull_count, pull_head, read_count, punt_count, posted_valid, posted,

@@ -13,7 +13,7 @@ module queues_tile
     output logic watches_o,  // see exrnic_core, and the next
     output logic ticks_o,
 
-    table_read_if.server         qp[QP_CLIENTS-1],  // but credits, which is in here
+    table_read_if.server         qp[QP_CLIENTS],  // but credits and turns_ahead, which are in here
     table_read_if.server         srq[SRQ_CLIENTS],
     command_if.queues            command,
     post_if.queues               post,
@@ -36,7 +36,7 @@ module queues_tile
   logic credits_init_done, credits_idle, pause_idle, watch_idle, retry_idle;
   assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       scheduler_init_done && credits_init_done;
-  assign run.waits = credits_idle && pause_idle && watch_idle && retry_idle;
+  assign run.waits = credits_idle && pause_idle && watch_idle && retry_idle && ahead_idle;
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
@@ -49,7 +49,7 @@ module queues_tile
   logic [QP_CLIENTS-1:0] qp_read;
   qpn_t qp_index[QP_CLIENTS];
   qp_t qp_row[QP_CLIENTS];
-  for (genvar i = 0; i < QP_CLIENTS - 1; i++) begin : g_qp
+  for (genvar i = 0; i < QP_CLIENTS - 2; i++) begin : g_qp
     assign qp_read[i] = qp[i].read;
     assign qp_index[i] = qp[i].index;
     assign qp[i].row = qp_row[i];
@@ -230,6 +230,9 @@ module queues_tile
       .limit_i(responder.srq_limit)
   );
 
+  assign requester.clear_ring = cleared;
+  assign requester.clear_qpn = qpn_t'(command.qpn);
+
   // Receives that were posted are fetched before their messages come, as the user page sees them.
   assign responder.posted_valid = (post.valid && post.rq) || post.srq_valid;
   assign responder.clear_ring = cleared || (command.srq_we && command.srq_clear);
@@ -264,6 +267,8 @@ module queues_tile
     assign wake[i].ready = wake_ready[i];
   end
 
+  logic next_valid, next_ready, ahead_idle;
+  qpn_t next_qpn;
   scheduler #(
       .SOURCES(WAKE_SOURCES)
   ) u_scheduler (
@@ -276,8 +281,27 @@ module queues_tile
       .pop_valid_o(turn.valid),
       .pop_ready_i(turn.ready),
       .pop_qpn_o(turn.data),
+      .next_valid_o(next_valid),
+      .next_ready_i(next_ready),
+      .next_qpn_o(next_qpn),
       .serving_qpn_i(qp_index[QP_REQUESTER]),
       .others_wait_o(requester.others_wait)
+  );
+
+  turns_ahead u_turns_ahead (
+      .clk_i,
+      .rst_ni,
+      .quiesce_i(run.quiesce),
+      .idle_o(ahead_idle),
+      .next_valid_i(next_valid),
+      .next_ready_o(next_ready),
+      .next_qpn_i(next_qpn),
+      .qp_read_o(qp_read[QP_AHEAD]),
+      .qp_index_o(qp_index[QP_AHEAD]),
+      .qp_i(qp_row[QP_AHEAD]),
+      .wish_valid_o(requester.wish_valid),
+      .wish_ready_i(requester.wish_ready),
+      .wish_o(requester.wish)
   );
 
   // ---- Receives of the peers: what we tell, what we are told

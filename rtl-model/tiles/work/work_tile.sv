@@ -28,6 +28,7 @@ module work_tile
 
     // Host memory.
     xlate_if.client     xlate_of_requester,
+    xlate_if.client     xlate_of_slots,
     xlate_if.client     xlate_of_responder,
     xlate_if.client     xlate_of_completer,
     xlate_if.client     xlate_of_receives,
@@ -113,6 +114,7 @@ module work_tile
       .has_windows_i,
       .lost_i(firmware.lost),
       .xlate(xlate_of_requester),
+      .slots_xlate(xlate_of_slots),
       .wqe_read,
       .payload_read,
       .event_o(event_requester_o)

@@ -57,9 +57,10 @@ module credit_updates
   // ---- Those of which something has changed
   logic held_q, pop_valid;
   qpn_t held_qpn_q, pop_qpn, qpn_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // a pulse is taken, and nobody else waits
+  /* verilator lint_off UNUSEDSIGNAL */  // a pulse is taken, and nobody else waits, or looks ahead
   logic [1:0] push_ready;
-  logic others_wait;
+  logic others_wait, next_valid;
+  qpn_t next_qpn;
   /* verilator lint_on UNUSEDSIGNAL */
   qpn_t push_qpn[2];
   assign push_qpn[0] = posted_qpn_i;
@@ -76,6 +77,9 @@ module credit_updates
       .pop_valid_o(pop_valid),
       .pop_ready_i(state_q == StIdle),
       .pop_qpn_o(pop_qpn),
+      .next_valid_o(next_valid),
+      .next_ready_i(1'b0),
+      .next_qpn_o(next_qpn),
       .serving_qpn_i(qpn_q),
       .others_wait_o(others_wait)
   );

@@ -8,7 +8,8 @@ module scheduler
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned SOURCES = 4
+    parameter int unsigned SOURCES = 4,
+    parameter int unsigned AHEAD = 8  // turns that are looked at before they come
 ) (
     input  logic clk_i,
     input  logic rst_ni,
@@ -22,6 +23,11 @@ module scheduler
     output logic pop_valid_o,
     input  logic pop_ready_i,
     output qpn_t pop_qpn_o,
+
+    // Those that come next, each once, before their turn or with it.
+    output logic next_valid_o,
+    input  logic next_ready_i,
+    output qpn_t next_qpn_o,
 
     // The queue pair that has its turn, and whether any other waits for one.
     input  qpn_t serving_qpn_i,
@@ -69,6 +75,24 @@ module scheduler
       .count_o    (waiting)
   );
 
+  // The same queue, from the first one on that was not looked at.
+  logic [PtrW:0] unseen;
+  logic sees;
+  assign next_valid_o = unseen != '0 && waiting - unseen < (PtrW + 1)'(AHEAD);
+  assign sees = (next_valid_o && next_ready_i) || (pop && unseen == waiting);
+  ram_fifo #(
+      .WIDTH($bits(qpn_t)),
+      .DEPTH(N_QP)
+  ) u_unseen (
+      .clk_i,
+      .rst_ni,
+      .push_i     (enqueue),
+      .push_data_i(push_qpn),
+      .pop_i      (sees),
+      .head_o     (next_qpn_o),
+      .count_o    (unseen)
+  );
+
   // ---- Who is queued: if these two differ, it was put in once more than it was taken out. So each of them has
   // one writer.
   logic queued, serving_queued;
@@ -113,6 +137,7 @@ module scheduler
   // ---- What is promised
   `EXRNIC_HELD(pop_is_held, pop_valid_o, pop_ready_i, pop_qpn_o)
   `EXRNIC_ALWAYS(each_once, 32'(waiting) <= N_QP)
+  `EXRNIC_ALWAYS(looks_ahead, unseen <= waiting)
   `EXRNIC_ALWAYS(one_is_taken, $onehot0(push_ready_o))
 
 endmodule

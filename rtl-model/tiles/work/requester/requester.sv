@@ -34,6 +34,7 @@ module requester
     input  logic                  flush_ready_i,
 
     xlate_if.client        xlate,  // what it asks for may be withdrawn, with the end of a turn
+    xlate_if.client        slots_xlate,
     dma_read_if.client     wqe_read,
     dma_read_if.asker      payload_read,
     transmit_if.requester  transmit,
@@ -66,10 +67,9 @@ module requester
 
   // ---- The work request in hand
   work_batch_if work ();
-  xlate_if xlate_slots ();
   word_index_t word_index;
   sge_t word;
-  logic work_held, work_waits;
+  logic work_held, work_waits, work_quiescent, work_idle;
 
   // Every turn empties the place of the copy, but one before the work begins: what was not used then
   // would be out of date.
@@ -89,17 +89,27 @@ module requester
   work_batch u_work (
       .clk_i,
       .rst_ni,
+      .quiesce_i,
       .turn(work),
       .held_i(work_held),
       .held_slot_i(queues.block),
       .waits_o(work_waits),
+      .quiescent_o(work_quiescent),
+      .idle_o(work_idle),
+      .wish_valid_i(queues.wish_valid),
+      .wish_ready_o(queues.wish_ready),
+      .wish_i(queues.wish),
+      .clear_i(queues.clear_ring),
+      .clear_qpn_i(queues.clear_qpn),
       .qp_i(qp.row),
+      .qpn_i(segment.qpn),
+      .others_wait_i(queues.others_wait),
       .slots_only_i(segment.turn == TURN_FLUSH),
       .has_windows_i,
       .settings,
       .word_index_i(word_index),
       .word_o(word),
-      .xlate(xlate_slots),
+      .xlate(slots_xlate),
       .read(wqe_read)
   );
 
@@ -226,11 +236,11 @@ module requester
       .next_offset_o(next_offset)
   );
 
-  assign idle_o = step == STEP_IDLE && work.idle;
+  assign idle_o = step == STEP_IDLE && work_idle;
   assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather.idle;
-  assign quiescent_o = work.idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
+  assign quiescent_o = work_quiescent && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
       (step == STEP_ALLOC && gather.quiet));
-  assign turns.ready = idle_o && !quiesce_i;
+  assign turns.ready = step == STEP_IDLE && !quiesce_i;
   assign transmit.alloc_ready = step == STEP_ALLOC && !quiesce_i;
   // What is flushed behind a withdrawal waits for nothing that was sent to the peer.
   logic flushes_alone;
@@ -247,9 +257,6 @@ module requester
   assign qp.read = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
 
   xlate_turns u_xlate (
-      .clk_i,
-      .rst_ni,
-      .slots(xlate_slots),
       .payload(xlate_payload),
       .change(xlate_change),
       .xlate
@@ -421,6 +428,7 @@ module requester
       transmit.desc.ddp, transmit.desc.length, transmit.desc.unsent, transmit.desc.status, transmit.desc.tag,
       transmit.desc.inlined ? transmit.desc.inline_data : '0})
   // A turn does one thing after the other.
+  `EXRNIC_ALWAYS(one_look_up, !(xlate_payload.valid && xlate_change.valid))
   `EXRNIC_ALWAYS(one_at_a_time,
       $onehot0({transmit.alloc_ready, transmit.valid, queues.status_valid, flush_valid_o, wake.valid}))
   `EXRNIC_ALWAYS(one_change, $onehot0({submitted, goes_back, queues.stall, no_peer}))

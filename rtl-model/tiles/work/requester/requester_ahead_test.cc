@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fetching ahead: a turn that goes on behind its first slots, and what becomes of the slots that it
-// has fetched, when it does not.
+// Fetching ahead: a turn that goes on behind its first slots, what becomes of slots that it has not
+// used, and slots of a turn that comes later.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -58,10 +58,12 @@ TEST_CASE("What follows is asked for while the first slots are executed") {
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0, 40);
   stop_after(requester, 1);
-  REQUIRE(requester.wqe_reads.size() == 2);
-  CHECK(requester.wqe_reads[0].length == kShortTurn * sizeof(exrnic_wqe));
-  CHECK(requester.wqe_reads[1].address == kRingFrames + kShortTurn * sizeof(exrnic_wqe));
-  CHECK(requester.wqe_reads[1].length == 16 * sizeof(exrnic_wqe));
+  REQUIRE(requester.wqe_reads.size() == 4);
+  constexpr uint32_t kBlock = 8 * sizeof(exrnic_wqe);
+  for (uint64_t block = 0; block < 4; ++block) {
+    CHECK(requester.wqe_reads[block].address == kRingFrames + block * kBlock);
+    CHECK(requester.wqe_reads[block].length == kBlock);
+  }
   requester.slots_left = true;
   requester.rest();
   check_in_order(requester, 0, 40);
@@ -83,27 +85,32 @@ TEST_CASE("A turn takes what is posted while it lasts, and no more") {
   CHECK(requester.wqe_reads.back().address == kRingFrames + 6 * sizeof(exrnic_wqe));
 }
 
+// Begins a turn whose first slots come; those behind them are asked for, and wait.
+void begin_and_wait(Requester& requester) {
+  requester.begin_turn(kQpn);
+  requester.wait_for("work", kLimit, [&] { return requester.submitted.size() == 1; });
+  requester.host_answers = false;
+}
+
 TEST_CASE("A turn waits for what it has asked for, and goes on") {
   Requester requester;
   fill_ring(requester);
-  requester.qps[kQpn] = sending_qp(0, 20);
-  requester.begin_turn(kQpn);
-  requester.wait_for("ahead", kLimit, [&] { return requester.wqe_reads.size() == 2; });
-  requester.host_answers = false;
-  for (int i = 0; i < 1000; ++i) requester.cycle();
-  CHECK(requester.submitted.size() == kShortTurn);
+  requester.qps[kQpn] = sending_qp(0, 60);
+  begin_and_wait(requester);
+  for (int i = 0; i < 3000; ++i) requester.cycle();
+  CHECK(requester.submitted.size() < 60);
   CHECK_FALSE(requester.dut().idle_o);
   CHECK_FALSE(requester.dut().quiescent_o);
   requester.host_answers = true;
   requester.rest();
-  check_in_order(requester, 0, 20);
+  check_in_order(requester, 0, 60);
 }
 
 // ---- Others
 
-TEST_CASE(
-    "A turn ends after eight slots for others that begin to wait; what is fetched is dropped") {
+TEST_CASE("A turn ends after eight slots for others that begin to wait; what is fetched stays") {
   Requester requester;
+  requester.forgets = false;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0, 40);
   stop_after(requester, 2);
@@ -112,7 +119,6 @@ TEST_CASE(
   requester.rest();
   check_in_order(requester, 0, kShortTurn);
   CHECK(requester.wakes.size() == 1);
-  CHECK(requester.wqe_reads.size() == 2);
 
   constexpr unsigned kOther = 7;
   Qp other = sending_qp(3, 2);
@@ -124,13 +130,12 @@ TEST_CASE(
   CHECK(remote_stag(requester.submitted.back()) == 4);
   requester.submitted.resize(kShortTurn);
 
-  for (uint32_t slot = kShortTurn; slot < 40; ++slot)  // it is read again
-    requester.ring[slot * sizeof(exrnic_wqe)].remote_to = slot;
   requester.dut().queues_others_wait_i = 0;
   requester.turn(kQpn);
   check_in_order(requester, 0, 40);
-  for (uint32_t slot = kShortTurn; slot < 40; ++slot)
-    CHECK(requester.submitted[slot].ddp[13] == slot);
+  uint32_t bytes = 0;
+  for (const DmaReadReq& read : requester.wqe_reads) bytes += read.length;
+  CHECK(bytes == 42 * sizeof(exrnic_wqe));  // each slot once
 }
 
 TEST_CASE("A turn that has gone on ends behind the work request in hand when others wait") {
@@ -160,23 +165,56 @@ TEST_CASE("A turn ends after eight slots for a read of the peer, which goes firs
   CHECK(requester.submitted.back().tag.kind == kTxKindResponse);
 }
 
-TEST_CASE("No turn begins before slots that another one has asked for have come") {
+TEST_CASE("A turn whose slots are on their way does not hold up others that wait") {
   Requester requester;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(60, 40);
-  requester.qps[kQpn].status.state = EXRNIC_QP_STATE_RTS;
-  requester.begin_turn(kQpn);
-  requester.wait_for("ahead", kLimit, [&] { return requester.wqe_reads.size() == 3; });
-  requester.host_answers = false;
+  begin_and_wait(requester);
   requester.dut().queues_others_wait_i = 1;
-  for (int i = 0; i < 1000; ++i) requester.cycle();
-  CHECK(requester.submitted.size() == kShortTurn);
+  for (int i = 0; i < 3000; ++i) requester.cycle();
+  CHECK(requester.submitted.size() < 40);
   CHECK(requester.wakes.size() == 1);
-  CHECK_FALSE(requester.dut().turns_ready_o);
+  CHECK(requester.dut().turns_ready_o);
   CHECK_FALSE(requester.dut().idle_o);
   requester.host_answers = true;
+  requester.dut().queues_others_wait_i = 0;
   requester.turn(kQpn);
-  check_in_order(requester, 60, 2 * kShortTurn);
+  check_in_order(requester, 60, 40);
+}
+
+TEST_CASE("Slots that were wished for are there when their turn begins") {
+  Requester requester;
+  requester.forgets = false;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(250, 12);
+  const Qp& qp = requester.qps[kQpn];
+  requester.wish({{false, kQpn}, qp.cfg.sq_pbl, kLog, qp.sq.consumer, qp.sq_producer});
+  requester.rest();
+  CHECK(requester.wqe_reads.size() == 2);
+  requester.host_answers = false;
+  requester.turn(kQpn);
+  check_in_order(requester, 250, 12);
+}
+
+TEST_CASE("A wish that is out of date, or of a ring that cannot be read, does no harm") {
+  Requester requester;
+  requester.forgets = false;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(20, 12);
+  const Qp& qp = requester.qps[kQpn];
+  SECTION("earlier slots") { requester.wish({{false, kQpn}, qp.cfg.sq_pbl, kLog, 4, 22}); }
+  SECTION("no slots") { requester.wish({{false, kQpn}, qp.cfg.sq_pbl, kLog, 22, 22}); }
+  SECTION("fewer than none") { requester.wish({{false, kQpn}, qp.cfg.sq_pbl, kLog, 22, 20}); }
+  SECTION("unreadable") {
+    for (unsigned slot = 16; slot < 32; ++slot)
+      requester.bad_slots.insert(slot * sizeof(exrnic_wqe));
+    requester.wish({{false, kQpn}, qp.cfg.sq_pbl, kLog, 20, 32});
+    requester.rest();
+    requester.bad_slots.clear();
+  }
+  requester.rest();
+  requester.turn(kQpn);
+  check_in_order(requester, 20, 12);
 }
 
 // ---- Changes meanwhile
@@ -207,15 +245,15 @@ TEST_CASE("Slots fetched ahead are not executed when their queue pair goes to ER
 TEST_CASE("Nor when it goes to ERROR while they are on their way") {
   Requester requester;
   fill_ring(requester);
-  requester.qps[kQpn] = sending_qp(0, 20);
-  requester.begin_turn(kQpn);
-  requester.wait_for("ahead", kLimit, [&] { return requester.wqe_reads.size() == 2; });
-  requester.host_answers = false;
-  for (int i = 0; i < 1000; ++i) requester.cycle();
+  requester.qps[kQpn] = sending_qp(0, 60);
+  begin_and_wait(requester);
+  for (int i = 0; i < 3000; ++i) requester.cycle();
+  const std::size_t executed = requester.submitted.size();
+  CHECK(executed < 60);
   requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
   requester.host_answers = true;
   requester.rest();
-  check_in_order(requester, 0, kShortTurn);  // no slot is taken either
+  check_in_order(requester, 0, executed);  // no slot is taken either
   CHECK(requester.wakes.size() == 1);
 }
 
@@ -273,11 +311,15 @@ TEST_CASE("Quiescence waits for slots that are on their way, and none are asked 
       return requester.dut().quiescent_o && requester.dut().transmit_alloc_ready_o == 0;
     });
     CHECK_FALSE(requester.reads_ring());
-    const std::size_t asked = requester.wqe_reads.size() + requester.xlate.requests.size();
+    const auto all_asked = [&] {
+      return requester.wqe_reads.size() + requester.xlate.requests.size() +
+             requester.slots_xlate.requests.size();
+    };
+    const std::size_t asked = all_asked();
     requester.qps[kQpn].sq_producer += 20;
     for (int i = 0; i < 200; ++i) requester.cycle();
     CHECK(requester.dut().quiescent_o);
-    CHECK(requester.wqe_reads.size() + requester.xlate.requests.size() == asked);
+    CHECK(all_asked() == asked);
     requester.dut().quiesce_i = 0;
     requester.rest();
     check_in_order(requester, 60, 60);

@@ -22,11 +22,25 @@ constexpr int kLimit = 20000;  // cycles for anything here
 constexpr uint8_t kOwnNode = 0x2a;
 constexpr uint64_t kRingFrames = 0x7000000000;
 
+struct SlotsXlatePorts {
+  static auto& ready(Vrequester& dut) { return dut.slots_xlate_ready_i; }
+  static auto& valid(Vrequester& dut) { return dut.slots_xlate_valid_o; }
+  static auto& req(Vrequester& dut) { return dut.slots_xlate_req_o; }
+  static auto& rsp_valid(Vrequester& dut) { return dut.slots_xlate_rsp_valid_i; }
+  static auto& rsp(Vrequester& dut) { return dut.slots_xlate_rsp_i; }
+};
+
 class Requester : public Bench<Vrequester> {
  public:
   explicit Requester(uint32_t seed = 1)
-      : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
-    xlate.answer = [this](const XlateReq& request) { return translate(request); };
+      : events(dut()),
+        xlate(dut(), seed),
+        slots_xlate(dut(), seed + 1),
+        qp_reader_(dut(), qps),
+        random_(seed) {
+    xlate.answer = [this](const XlateReq& request) { return region(request); };
+    slots_xlate.answer = translate_ring;
+    dut().queues_wish_valid_i = dut().queues_clear_ring_i = 0;
     dut().settings_mtu_i = EXRNIC_MTU_DEFAULT;
     dut().settings_node_i = kOwnNode;
     dut().settings_pkeys_i = {};
@@ -74,6 +88,8 @@ class Requester : public Bench<Vrequester> {
   unsigned withdrawn = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
+  XlateModel<Vrequester, SlotsXlatePorts> slots_xlate;
+  bool forgets = true;  // before each turn what is on chip of its ring
   std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
 
   void cycle() override {
@@ -81,6 +97,7 @@ class Requester : public Bench<Vrequester> {
     if (other_writes_) others_status_write();  // a read in the same cycle has missed it
     drive_reads();
     xlate.drive();
+    slots_xlate.drive();
     drive_beat();
     dut().wqe_read_ready_i = random_() % 2;
     dut().payload_read_ready_i = random_() % 2;
@@ -102,7 +119,22 @@ class Requester : public Bench<Vrequester> {
     settle();
   }
 
+  void forget(unsigned qpn) {
+    dut().queues_clear_ring_i = 1;
+    dut().queues_clear_qpn_i = qpn;
+    cycle();
+    dut().queues_clear_ring_i = 0;
+  }
+  // Another queue pair's turn comes soon.
+  void wish(const SlotRing& ring) {
+    pack(dut().queues_wish_i, ring);
+    dut().queues_wish_valid_i = 1;
+    wait_for("queues_wish_ready_o", kLimit, [&] { return dut().queues_wish_ready_o != 0; });
+    cycle();
+    dut().queues_wish_valid_i = 0;
+  }
   void begin_turn(unsigned qpn) {
+    if (forgets && dut().quiescent_o) forget(qpn);
     dut().turns_data_i = qpn;
     dut().turns_valid_i = 1;
     wait_for("turns_ready_o", kLimit, [&] { return dut().turns_ready_o != 0; });
@@ -119,8 +151,7 @@ class Requester : public Bench<Vrequester> {
   bool reads_ring() const { return !beats_.empty(); }  // slots of it are still to come
 
  private:
-  XlateRsp translate(const XlateReq& request) {
-    if (!request.ring) return region(request);
+  static XlateRsp translate_ring(const XlateReq& request) {
     XlateRsp response = translate_in_place(request);
     response.address += kRingFrames - kPageFrames;
     return response;
@@ -167,6 +198,7 @@ class Requester : public Bench<Vrequester> {
   void sample() {
     qp_reader_.sample();
     xlate.sample();
+    slots_xlate.sample();
     events.sample();
     if (dut().wqe_read_valid_o && dut().wqe_read_ready_i) {
       wqe_reads.push_back(unpack<DmaReadReq>(dut().wqe_read_req_o));

@@ -243,10 +243,10 @@ TEST_CASE("No work request completes as a receive") {
 
 TEST_CASE("A ring that cannot be read fails the work request") {
   Requester requester;
-  execute(requester, push(1));  // still in the batch buffer when the next read fails
+  execute(requester, push(1));  // still on chip when the next read fails
   requester.submitted.clear();
   SECTION("its PBL") {
-    requester.xlate.answer = [](const XlateReq&) { return XlateRsp{kXlateMemory, 0, 0}; };
+    requester.slots_xlate.answer = [](const XlateReq&) { return XlateRsp{kXlateMemory, 0, 0}; };
   }
   SECTION("its pages") { requester.bad_slots.insert(7 * sizeof(exrnic_wqe)); }
   requester.qps[kQpn] = sending_qp(7, 3);

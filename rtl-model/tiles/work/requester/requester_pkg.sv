@@ -8,12 +8,10 @@ package requester_pkg;
   /* verilator lint_off UNUSEDPARAM */
   localparam int unsigned TURN_SLOTS = 8;      // of a ring; behind so many a turn lets others go,
   localparam int unsigned TURN_SEGMENTS = 16;  // and behind so many segments
-  localparam int unsigned AHEAD_SLOTS = 16;    // that a turn fetches ahead at once
-  localparam int unsigned BATCH_SLOTS = 2 * AHEAD_SLOTS;  // that there is room for
+  localparam int unsigned SLOT_WORDS = WQE_BYTES / SGE_BYTES;
   /* verilator lint_on UNUSEDPARAM */
 
-  typedef logic [$clog2(BATCH_SLOTS):0] batch_count_t;
-  typedef logic [$clog2(BATCH_SLOTS*WQE_BYTES/SGE_BYTES)-1:0] word_index_t;  // see wqe_fetch
+  typedef logic [$bits(wqe_index_t)+$clog2(SLOT_WORDS)-1:0] word_index_t;  // of a ring: slot, and word of it
   typedef logic [$clog2(WQE_SLOTS_MAX+1)-1:0] slots_t;                 // of a work request
   typedef logic [$clog2(MAX_SGE+1)-1:0] sges_t;
 

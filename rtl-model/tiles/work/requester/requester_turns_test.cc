@@ -8,34 +8,28 @@
 namespace exrnic::testing {
 namespace {
 
-TEST_CASE(
-    "While others wait, a turn takes eight slots, or those posted, across page and ring ends") {
-  const auto [consumer, posted, reads] =
-      GENERATE(table<uint16_t, uint16_t, std::size_t>({{0, 3, 1},
-                                                       {0, 20, 1},
-                                                       {60, 20, 2},
-                                                       {250, 20, 2},
-                                                       {0xfffe, 20, 2},
-                                                       {0xfffc, 3, 1},
-                                                       {0xfffe, 3, 2}}));
-  const uint16_t taken = std::min<uint16_t>(posted, 8);
+TEST_CASE("While others wait, a turn takes up to eight slots, across page and ring ends") {
+  const auto [consumer, posted] = GENERATE(table<uint16_t, uint16_t>(
+      {{0, 3}, {0, 20}, {60, 20}, {250, 20}, {0xfffe, 20}, {0xfffc, 3}, {0xfffe, 3}}));
   CAPTURE(consumer, posted);
   Requester requester;
   requester.dut().queues_others_wait_i = 1;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(consumer, posted);
-  requester.turn(kQpn);
-  CHECK(requester.wqe_reads.size() == reads);
-  REQUIRE(requester.submitted.size() == taken);
-  for (uint16_t i = 0; i < taken; ++i) {
+  std::size_t turns = 0;
+  for (std::size_t taken = 0; taken < posted; taken = requester.submitted.size()) {
+    requester.turn(kQpn);
+    CHECK(requester.submitted.size() > taken);
+    CHECK(requester.submitted.size() <= taken + 8);
+    CHECK(requester.wakes.size() == ++turns);  // its next turn, behind the others
+  }
+  REQUIRE(requester.submitted.size() == posted);
+  for (uint16_t i = 0; i < posted; ++i) {
     const auto index = static_cast<uint16_t>(consumer + i);
     CHECK(requester.submitted[i].tag.wqe_index == index);
     CHECK(remote_stag(requester.submitted[i]) == index % (1u << kLog));
   }
-  CHECK(requester.qps[kQpn].sq.consumer == static_cast<uint16_t>(consumer + taken));
-  CHECK(requester.wakes == std::vector<unsigned>{kQpn});  // its next turn, behind the others
-  requester.turn(kQpn);
-  CHECK(requester.submitted.size() == taken + std::min(8u, 0u + posted - taken));
+  CHECK(requester.qps[kQpn].sq.consumer == static_cast<uint16_t>(consumer + posted));
 }
 
 TEST_CASE("A turn does not begin while its peer gets no slots, and comes again") {
@@ -680,10 +674,10 @@ TEST_CASE("A work request that cannot be read is flushed as one slot") {
   requester.bad_slots.insert(1 * sizeof(exrnic_wqe));
   requester.qps[kQpn] = sending_qp(0, 3);
   requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
-  for (int turn = 0; turn < 3; ++turn) requester.turn(kQpn);
+  while (requester.qps[kQpn].sq.consumer != 3) requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 3);
   for (uint16_t i = 0; i < 3; ++i) CHECK(requester.submitted[i].tag.wqe_index == i);
-  CHECK(requester.wakes.size() == 3);
+  CHECK(requester.wakes.size() >= 2);
 }
 
 TEST_CASE("In ERROR the responder gets PULLs under way before work requests are flushed") {
@@ -792,12 +786,12 @@ TEST_CASE("What was translated before a time of rest is translated again") {
   requester.begin_turn(kQpn);
   requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   for (int i = 0; i < 50; ++i) requester.cycle();
-  CHECK(requester.xlate.requests.size() == 2);  // ring, and ahead of the slot
+  CHECK(requester.xlate.requests.size() == 1);  // ahead of the slot
   requester.dut().quiesce_i = 1;
   requester.wait_for("rest", kLimit, [&] { return requester.dut().quiescent_o != 0; });
   requester.region = [](const XlateReq&) { return XlateRsp{kXlateStag, 0, 0}; };
   for (int i = 0; i < 50; ++i) requester.cycle();
-  CHECK(requester.xlate.requests.size() == 2);
+  CHECK(requester.xlate.requests.size() == 1);
   requester.dut().quiesce_i = 0;
   requester.slots_left = true;
   requester.rest();

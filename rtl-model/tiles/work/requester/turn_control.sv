@@ -201,8 +201,7 @@ module turn_control
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      // What the turn before has fetched ahead is awaited, then dropped.
-      STEP_IDLE: if (turn_valid_i && !quiesce_i && work.idle) step_d = STEP_TURN;
+      STEP_IDLE: if (turn_valid_i && !quiesce_i) step_d = STEP_TURN;
       STEP_TURN:
       if (takes_slots && !quota_start_i) step_d = STEP_WAKE;
       else unique case (pick_i.turn)
@@ -250,10 +249,8 @@ module turn_control
       !no_peer_o && stalls_i;
   assign work.start = step_q == STEP_TURN && step_d == STEP_WORK;
   assign work.next = step_q == STEP_SUBMIT && step_d == STEP_WORK;
-  // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL
-  // waits for a turn of its own in most cases.
-  assign work.more = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
-      seg_q.status == CQE_STATUS_SUCCESS && !op_i.pull && !more_turns_i && !quiesce_i;
+  assign work.taken = submitted && !seg_q.returned && seg_q.turn inside {TURN_WORK, TURN_FLUSH} && ends_o;
+  assign work.over = step_q == STEP_IDLE;
 
   // PULL: through all elements for the look-up, then once more.
   assign gather.load = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather.idle);

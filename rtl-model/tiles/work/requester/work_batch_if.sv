@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The work requests of a turn: what it wants of its batch, and the one that is handed out.
+// The work requests of a turn: what it wants of them, and the one that is handed out.
 
 interface work_batch_if
   import requester_pkg::*;
 ();
-  logic start;  // pulse, when idle: fetch, then hand out the first work request
+  logic start;  // pulse: hand out the first work request
   logic next;   // pulse: hand out the next one
-  logic more;   // pulse: fetch ahead, if there is room for it
-  logic idle;   // nothing is being fetched
+  logic taken;  // pulse: the one in hand has ended
+  logic over;   // the turn is
 
   logic done;  // pulse: it is handed out,
   logic torn;  // or it is not there, or not as a whole: for another turn
   logic last;  // no other follows in this turn
   work_request_t request;  // from the cycle behind `done` to the next one
 
-  modport turn(output start, next, more, input idle, done, torn, last, request);
-  modport batch(input start, next, more, output idle, done, torn, last, request);
+  modport turn(output start, next, taken, over, input done, torn, last, request);
+  modport batch(input start, next, taken, over, output done, torn, last, request);
 
 endinterface

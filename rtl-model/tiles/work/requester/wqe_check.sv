@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Walks over a work request in the batch, word by word: its header, its elements or inline data.
+// Walks over a work request, word by word: its header, its elements or inline data.
 // Says whether the core can execute it.
 
 module wqe_check
@@ -14,7 +14,7 @@ module wqe_check
     input  logic         slots_only_i,  // no more than slots_o and incomplete_o are wanted
     input  word_index_t  first_word_i,  // with start_i
     // These two from the second cycle on, until done_o.
-    input  batch_count_t there_i,       // slots of the batch from its first one on
+    input  wqe_slots_t  there_i,       // slots that can be read from its first one on
     input  wqe_index_t   posted_i,      // and slots posted
     input  reads_t       max_reads_i,   // of a PULL
     input  service_e     service_i,     // of its queue pair: not all of them carry everything
@@ -25,7 +25,8 @@ module wqe_check
 
     output logic        done_o,        // pulse; what follows stays until the next start
     output cqe_status_e status_o,
-    output logic        incomplete_o,  // it goes on behind the batch, or where it is unreadable
+    output logic        incomplete_o,  // it goes on behind those,
+    output wqe_slots_t needed_o,      // as it needs so many
     output slots_t      slots_o,       // that it takes, at least 1
     /* verilator lint_off UNUSEDSIGNAL */
     output wqe_t        wqe_o,
@@ -80,6 +81,7 @@ module wqe_check
       wqe_index_t'(wqe_q.num_slots) <= posted_i;
   assign slots_o = slots_sane && !incomplete_o ? slots_t'(wqe_q.num_slots) : slots_t'(1);
   assign incomplete_o = slots_sane && wqe_q.num_slots > 8'(there_i);
+  assign needed_o = wqe_slots_t'(wqe_q.num_slots);
 
   assign well_formed = op.posted && flags_right && elements_right && slots_sane &&
       wqe_q.num_slots == slots_needed && !incomplete_o &&

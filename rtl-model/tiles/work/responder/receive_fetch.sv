@@ -26,9 +26,9 @@ module receive_fetch
     // The slots, see receive_cache.
     output logic        in_use_o,
     output logic        want_o,
-    output slot_count_t slots_o,
+    output wqe_slots_t slots_o,
     input  logic        there_i,
-    input  slot_count_t readable_i,
+    input  wqe_slots_t readable_i,
     output logic [$clog2(WORDS)-1:0] word_index_o,
     input  logic [8*SGE_BYTES-1:0]   word_i
 );
@@ -36,7 +36,7 @@ module receive_fetch
   typedef enum logic [2:0] { StIdle, StFetch, StHead, StLength, StElements, StEnd } state_e;
   state_e state_q, state_d;
 
-  slot_count_t want_q;  // so many slots are needed
+  wqe_slots_t want_q;  // so many slots are needed
   logic [$clog2(WORDS)-1:0] index_q;  // of the word that is asked for
 
   // ---- Its header, word by word
@@ -68,7 +68,7 @@ module receive_fetch
   logic [$clog2(MAX_SGE)+32:0] sum_q;
   logic [31:0] length_q;
   logic well_formed_q;
-  slot_count_t slots_q;
+  wqe_slots_t slots_q;
   logic last_element;
   assign last_element = taken_q + 1'b1 == elements_q;
 
@@ -99,10 +99,10 @@ module receive_fetch
         sum_q         <= '0;
       end
       StHead: begin
-        want_q        <= slot_count_t'(head.num_slots);
+        want_q        <= wqe_slots_t'(head.num_slots);
         well_formed_q <= well_formed;
         elements_q    <= ($clog2(MAX_SGE) + 1)'(head.num_sge);
-        if (countable) slots_q <= slot_count_t'(head.num_slots);
+        if (countable) slots_q <= wqe_slots_t'(head.num_slots);
       end
       StLength: length_q <= tail.length;
       StElements: begin

@@ -15,7 +15,7 @@ module receive_ring
     /* verilator lint_on UNUSEDSIGNAL */
 
     output logic          any_o,  // a slot is posted
-    output receive_ring_t ring_o,
+    output slot_ring_t ring_o,
     output ring_change_t  change_o
 );
 

@@ -15,7 +15,7 @@ module receives
     input  logic clear_i,
     input  qpn_t clear_qpn_i,
     input  logic clear_ring_i,
-    input  receive_ring_id_t clear_ring_id_i,
+    input  slot_ring_id_t clear_ring_id_i,
     input  logic quiesce_i,
     output logic waits_o,      // for receives that have been asked for
     output logic quiescent_o,  // nothing is being fetched,
@@ -32,7 +32,7 @@ module receives
     output stream_t stream_o,
 
     input logic          posted_valid_i,  // pulse: receives were posted
-    input receive_ring_t posted_i,
+    input slot_ring_t posted_i,
 
     // Its next receive.
     output logic         any_o,    // is posted
@@ -93,7 +93,7 @@ module receives
       .stream_o(stream)
   );
 
-  receive_ring_t ring;
+  slot_ring_t ring;
   receive_ring u_ring (
       .qpn_i,
       .qp_i,
@@ -104,35 +104,62 @@ module receives
       .change_o(ring_change_o)
   );
 
-  localparam int unsigned Words = WQE_SLOTS_MAX * WQE_BYTES / SGE_BYTES;
+  localparam int unsigned SlotWords = WQE_BYTES / SGE_BYTES;
+  localparam int unsigned Words = WQE_SLOTS_MAX * SlotWords;
+  localparam int unsigned Wishes = 16;
+  logic cache_waits;
   logic in_use, want, there;
-  slot_count_t slots, readable;
+  wqe_slots_t slots, readable;
   logic [$clog2(Words)-1:0] word_index;
   logic [8*SGE_BYTES-1:0] word;
-  receive_cache u_cache (
+  // What is posted is wished for; a wish may be lost.
+  slot_ring_t wish;
+  logic wish_ready, cache_idle;
+  logic [$clog2(Wishes):0] wishes;
+  ram_fifo #(
+      .WIDTH($bits(slot_ring_t)),
+      .DEPTH(Wishes)
+  ) u_wishes (
+      .clk_i,
+      .rst_ni,
+      .push_i     (posted_valid_i && !quiesce_i && !wishes[$clog2(Wishes)]),
+      .push_data_i(posted_i),
+      .pop_i      (wishes != '0 && (wish_ready || quiesce_i)),
+      .head_o     (wish),
+      .count_o    (wishes)
+  );
+  assign idle_o = cache_idle && wishes == '0;
+
+  slot_cache u_cache (
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .waits_o,
+      .waits_o(cache_waits),
       .quiescent_o,
-      .idle_o,
+      .idle_o(cache_idle),
       .clear_i(clear_ring_i),
       .clear_id_i(clear_ring_id_i),
-      .posted_valid_i,
-      .posted_i,
+      .wish_valid_i(wishes != '0),
+      .wish_ready_o(wish_ready),
+      .wish_i(wish),
       .in_use_i(in_use),
       .ring_i(ring),
+      .ahead_i(1'b0),
+      .ahead_from_i('0),
       .want_i(want),
+      .at_i(ring.consumer),
       .slots_i(slots),
       .there_o(there),
       .readable_o(readable),
-      .word_index_i(word_index),
-      .word_o(word),
       .taken_i(fetched_o.done),
       .next_i(ring_change_o.consumer),
+      .word_slot_i(ring.consumer + wqe_index_t'(word_index[$bits(word_index)-1:$clog2(SlotWords)])),
+      .word_i(word_index[$clog2(SlotWords)-1:0]),
+      .word_o(word),
       .xlate,
       .read
   );
+  assign waits_o = cache_waits && wishes == '0 && (!in_use || want);
 
   receive_fetch u_fetch (
       .clk_i,

@@ -114,7 +114,7 @@ class Responder : public Bench<Vresponder> {
     dut().clear_i = dut().queues_clear_ring_i = 0;
   }
   // What the doorbell of a receive queue tells.
-  void tell(const ReceiveRing& ring) {
+  void tell(const SlotRing& ring) {
     pack(dut().queues_posted_i, ring);
     dut().queues_posted_valid_i = 1;
     cycle();

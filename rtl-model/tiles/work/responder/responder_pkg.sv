@@ -149,8 +149,6 @@ package responder_pkg;
     logic        emptied;    // in ERROR: nothing of a shared receive queue is left to it, and that is told
   } stream_t;
 
-  typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive
-
   // Bytes that a datagram leaves to software at the begin of its receive.
   function automatic logic [31:0] left_to_software(logic grh);
     return grh ? 32'(GRH_BYTES) : '0;
