@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the completer tells the tables of queues, of the queue pair that it has read.
+// What the completer tells the tables of queues, of queue pair status_qpn, which it has read.
 
 interface completer_queues_if
   import exrnic_core_pkg::*;

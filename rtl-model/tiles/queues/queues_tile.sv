@@ -55,13 +55,17 @@ module queues_tile
     assign qp[i].row = qp_row[i];
   end
 
+  qpn_t requester_qpn, responder_qpn;
+  assign requester_qpn = qp[QP_REQUESTER].index;
+  assign responder_qpn = qp[QP_RESPONDER].index;
+
   logic [2:0] status_valid, status_ready;
   qpn_t status_qpn[3];
   qp_status_t status[3];
   assign status_valid = {requester.status_valid, completer.status_valid, responder.status_valid};
   assign status_qpn[0] = responder.status_qpn;
   assign status_qpn[1] = completer.status_qpn;
-  assign status_qpn[2] = qp_index[QP_REQUESTER];
+  assign status_qpn[2] = requester_qpn;
   assign status[0] = responder.status;
   assign status[1] = completer.status;
   assign status[2] = requester.status;
@@ -90,23 +94,23 @@ module queues_tile
       .status_qpn_i(status_qpn),
       .status_i(status),
       .peer_we_i(responder.peer_we),
-      .peer_qpn_i(qp_index[QP_RESPONDER]),
+      .peer_qpn_i(responder_qpn),
       .peer_i(responder.peer),
       .refused_we_i(responder.refused_we),
-      .refused_qpn_i(qp_index[QP_RESPONDER]),
+      .refused_qpn_i(responder_qpn),
       .refused_i(responder.refused),
       .sq_we_i(requester.sq_we),
-      .sq_qpn_i(qp_index[QP_REQUESTER]),
+      .sq_qpn_i(requester_qpn),
       .sq_i(requester.sq),
       .ended_we_i(completer.ended_we),
-      .ended_qpn_i(qp_index[QP_COMPLETER]),
+      .ended_qpn_i(completer.status_qpn),
       .ended_i(completer.ended),
       .producer_we_i(post.valid),
       .producer_rq_i(post.rq),
       .producer_qpn_i(post.qpn),
       .producer_i(post.producer),
       .rq_consumer_we_i(responder.rq_we),
-      .rq_consumer_qpn_i(qp_index[QP_RESPONDER]),
+      .rq_consumer_qpn_i(responder_qpn),
       .rq_consumer_i(responder.rq_consumer)
   );
 
@@ -121,10 +125,10 @@ module queues_tile
   logic read_last;
   /* verilator lint_on UNUSEDSIGNAL */
   logic pull_last, answered;
-  assign look = {qp_read[QP_MAILBOX], qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
-  assign look_qpn[0] = qp_index[QP_REQUESTER];
-  assign look_qpn[1] = qp_index[QP_RESPONDER];
-  assign look_qpn[2] = qp_index[QP_MAILBOX];
+  assign look = {qp[QP_MAILBOX].read, qp[QP_RESPONDER].read, qp[QP_REQUESTER].read};
+  assign look_qpn[0] = requester_qpn;
+  assign look_qpn[1] = responder_qpn;
+  assign look_qpn[2] = qp[QP_MAILBOX].index;
   assign firmware.look = look;
   for (genvar i = 0; i < 3; i++) begin : g_look
     assign firmware.look_qpn[i] = look_qpn[i];
@@ -156,11 +160,11 @@ module queues_tile
       .count_o(pull_count),
       .head_o(responder.pull_head),
       .push_i(requester.pull_push),
-      .push_qpn_i(qp_index[QP_REQUESTER]),
+      .push_qpn_i(requester_qpn),
       .push_data_i(requester.pull_new),
       .pop_i(responder.pull_pop),
       .set_i(responder.pull_set),
-      .pop_qpn_i(qp_index[QP_RESPONDER]),
+      .pop_qpn_i(responder_qpn),
       .last_o(pull_last),
       .set_data_i(responder.pull_rest),
       .clear_i(cleared),
@@ -184,11 +188,11 @@ module queues_tile
       .count_o(read_count),
       .head_o(requester.read_head),
       .push_i(responder.read_push || answered),
-      .push_qpn_i(answered ? firmware.answer_qpn : qp_index[QP_RESPONDER]),
+      .push_qpn_i(answered ? firmware.answer_qpn : responder_qpn),
       .push_data_i(answered ? firmware.answer : responder.read_new),
       .pop_i(requester.read_pop),
       .set_i(requester.read_set),
-      .pop_qpn_i(qp_index[QP_REQUESTER]),
+      .pop_qpn_i(requester_qpn),
       .last_o(read_last),
       .set_data_i(requester.read_rest),
       .clear_i(cleared),
@@ -284,7 +288,7 @@ module queues_tile
       .next_valid_o(next_valid),
       .next_ready_i(next_ready),
       .next_qpn_o(next_qpn),
-      .serving_qpn_i(qp_index[QP_REQUESTER]),
+      .serving_qpn_i(requester_qpn),
       .others_wait_o(requester.others_wait)
   );
 
@@ -331,7 +335,7 @@ module queues_tile
       .qp_i(qp_row[QP_CREDITS]),
       .raised_o(raised),
       .raised_qpn_o(raised_qpn),
-      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .look_qpn_i(requester_qpn),
       .known_o(requester.credit_known),
       .limit_o(requester.credit_limit),
       .event_o(event_credits_o)
@@ -352,12 +356,12 @@ module queues_tile
       .start_qpn_i(status_qpn[0]),
       .start_code_i(responder.pause_code),
       .wait_i(requester.stall),
-      .wait_qpn_i(qp_index[QP_REQUESTER]),
+      .wait_qpn_i(requester_qpn),
       .raised_i(raised),
       .raised_qpn_i(raised_qpn),
       .clear_i({silenced, failed.valid}),
       .clear_qpn_i(pause_clear_qpn),
-      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .look_qpn_i(requester_qpn),
       .pauses_o(requester.paused),
       .wake_valid_o(wake_valid[WAKE_OF_PAUSE]),
       .wake_ready_i(wake_ready[WAKE_OF_PAUSE]),
@@ -373,13 +377,13 @@ module queues_tile
       .begin_i(requester.pull_push || requester.waits_for_peer),
       .asked_i(requester.asked),
       .over_i(requester.waits_no_more),
-      .own_qpn_i(qp_index[QP_REQUESTER]),
+      .own_qpn_i(requester_qpn),
       .heard_i(responder.pull_pop || responder.pull_set),
       .none_i(responder.pull_pop && pull_last),
-      .heard_qpn_i(qp_index[QP_RESPONDER]),
+      .heard_qpn_i(responder_qpn),
       .clear_i(cleared),
       .clear_qpn_i(command.qpn),
-      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .look_qpn_i(requester_qpn),
       .asks_o(requester.asks),
       .wake_valid_o(wake_valid[WAKE_OF_PULL_WATCH]),
       .wake_ready_i(wake_ready[WAKE_OF_PULL_WATCH]),
@@ -409,14 +413,14 @@ module queues_tile
       .config_pulls_i(work_out && pull_count[2] != '0),
       .begin_i(requester.sends),
       .begin_pull_i(requester.pull_push),
-      .own_qpn_i(qp_index[QP_REQUESTER]),
+      .own_qpn_i(requester_qpn),
       .acked_i(completer.heard),
       .acked_none_i(completer.heard_none),
       .acked_error_i(completer.heard_error),
-      .acked_qpn_i(qp_index[QP_COMPLETER]),
+      .acked_qpn_i(completer.status_qpn),
       .answered_i(responder.pull_pop || responder.pull_set),
       .answered_none_i(responder.pull_pop && pull_last),
-      .answered_qpn_i(qp_index[QP_RESPONDER]),
+      .answered_qpn_i(responder_qpn),
       .failed_i(failed.valid),
       .failed_qpn_i(status_qpn),
       .silent_valid_o(completer.silent_valid),
@@ -432,8 +436,8 @@ module queues_tile
       .put_qpn_i(post.qpn),
       .put_index_i(post.producer - 1'b1),
       .put_slot_i(post.block),
-      .look_i(qp_read[QP_REQUESTER]),
-      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .look_i(qp[QP_REQUESTER].read),
+      .look_qpn_i(requester_qpn),
       .held_o(requester.block_held),
       .index_o(requester.block_index),
       .slot_o(requester.block),

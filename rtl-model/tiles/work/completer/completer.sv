@@ -207,7 +207,10 @@ module completer
   // While the core comes to rest nothing is written: it is due behind that.
   assign fires_now = rings_at_once && !quiesce_i;
   assign full = pending == entries;
-  assign look = state_q == StCqRead;
+  // In the cycle of the judgement the queue of the end is read, if it is wanted.
+  cqn_t cqn;
+  assign cqn = state_q == StJudge ? end_cqn : cqn_q;
+  assign look = state_q inside {StCqRead, StJudge};
   assign written = state_q == StWrite && write.ready;
 
   cq_table u_cqs (
@@ -224,7 +227,7 @@ module completer
       .config_producer_o(command.cq_producer),
       .config_unread_o(command.cq_unread),
       .look_i(look),
-      .cqn_i(cqn_q),
+      .cqn_i(cqn),
       .cq_o(cq),
       .producer_o(cq_producer),
       .consumer_o(cq_consumer),
@@ -241,7 +244,7 @@ module completer
       .clear_i(!init_done_o || (command.cq_we && command.cq_clear)),
       .clear_cqn_i(init_done_o ? command.cqn : init_cqn),
       .look_i(look),
-      .cqn_i(cqn_q),
+      .cqn_i(cqn),
       .limit_count_i(cq.moderation_count),
       .limit_ns_i(cq.moderation_ns),
       .set_i((rings && bell_q.arm) || state_q == StTimer),
@@ -263,6 +266,12 @@ module completer
       done_i.tag.kind inside {TX_KIND_FIRMWARE, TX_KIND_INTRODUCTION} ||
       (done_i.tag.kind == TX_KIND_TERMINATE && done_i.status == CQE_STATUS_SUCCESS);
 
+  // The row of its queue pair is read when an end is taken.
+  ended_t next_end;
+  logic takes_end;
+  assign next_end = rx_first ? message_ended : done_valid_i ? slot_ended : silent;
+  assign takes_end = begins && (rx_first || (done_valid_i && !means_nothing) || silent_first);
+
   logic unreadable, unreadable_q, resumes;
   assign unreadable = came_q ? unreadable_q : xlate.rsp.status != XLATE_OK;
   assign cq_error_o = (state_q == StCq && !asked_q && (!cq.valid || full)) ||
@@ -276,15 +285,12 @@ module completer
       if (bell.valid && bell.ready) state_d = bell.data.cqn < 32'(N_CQ) ? StCqRead : StIdle;
       else if (!ready) state_d = StIdle;
       else if (timer_valid && !end_first) state_d = StCqRead;
-      else if (rx_first) state_d = StQpRead;
-      else if (done_valid_i)
-        state_d = means_nothing ? StIdle : StQpRead;
-      else if (silent_first) state_d = StQpRead;
+      else if (takes_end) state_d = StJudge;
       StQpRead: state_d = StJudge;
       StJudge:
       if (changes) state_d = StStatus;
       else if (catches_up || drained) state_d = StWake;
-      else state_d = wants_cqe ? StCqRead : StIdle;
+      else state_d = wants_cqe ? StCq : StIdle;
       StStatus: if (queues.status_ready) state_d = StWake;
       StWake: if (wake.ready) state_d = wants_cqe ? StCqRead : StIdle;
       StCqRead:
@@ -295,7 +301,10 @@ module completer
       endcase
       StBell: state_d = fires_now ? StFire : resumes ? StCqRead : StIdle;
       StTimer: state_d = StFire;
-      StCq: state_d = asked_q ? StXlateWait : cq_error_o ? StQpRead : StXlate;
+      StCq:
+      if (asked_q) state_d = StXlateWait;
+      else if (cq_error_o) state_d = StQpRead;
+      else state_d = xlate.ready ? StXlateWait : StXlate;
       StXlate: if (xlate.ready) state_d = StXlateWait;
       StXlateWait:
       if (placed) state_d = unreadable ? StQpRead : StWrite;
@@ -311,7 +320,7 @@ module completer
       asked_q <= 1'b0;
       came_q  <= 1'b0;
     end else begin
-      asked_q <= (state_q == StXlate && xlate.ready) ||
+      asked_q <= (xlate.valid && xlate.ready) ||
           (asked_q && !(state_q == StXlateWait && placed));
       came_q <= asked_q && placed && state_q != StXlateWait;
     end
@@ -330,7 +339,7 @@ module completer
     unique case (state_q)
       StIdle: begin
         bell_q  <= bell.data;
-        ended_q <= silent_first ? silent : rx_first ? message_ended : slot_ended;
+        ended_q <= next_end;
         lost_q  <= 1'b0;
         job_q   <= end_first ? JobEnd : bell.valid ? JobBell : timer_valid ? JobTimer : JobEnd;
         cqn_q   <= bell.valid ? cqn_t'(bell.data.cqn) : timer_cqn;
@@ -370,8 +379,8 @@ module completer
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
-  assign qp.read = state_q == StQpRead;
-  assign qp.index = ended_q.work.qpn;
+  assign qp.read = state_q == StQpRead || takes_end;
+  assign qp.index = state_q == StIdle ? next_end.work.qpn : ended_q.work.qpn;
   assign queues.ended_we = state_q == StJudge && (ends || past || drained || withdraws);
   assign queues.status_valid = state_q == StStatus;
   assign queues.status_qpn = ended_q.work.qpn;
@@ -381,7 +390,7 @@ module completer
 
   logic [31:0] slot;
   assign slot = cq_producer & (entries - 32'd1);
-  assign xlate.valid = state_q == StXlate;
+  assign xlate.valid = state_q == StXlate || (state_q == StCq && !asked_q && !cq_error_o);
   assign xlate.req = '{
           invalidate: 1'b0,
           registers: 1'b0,

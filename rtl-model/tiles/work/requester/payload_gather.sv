@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Goes through the elements of a message: asks for the payload of one segment, element after
 // element and page after page, without gaps in its slot; or looks all of them up. It translates
-// ahead while the slot is awaited; what it knows from before a time of rest, or from before an
-// invalidation, it looks up again.
+// ahead while the slot is awaited, and where the next message begins while this one is gathered; what it
+// knows from before a time of rest, or from before an invalidation, it looks up again.
 
 `include "exrnic_assert.svh"
 
@@ -25,6 +25,11 @@ module payload_gather
     output word_index_t word_index_o,
     input  sge_t        word_i,
     input  logic        take_i,  // when idle: the one in hand, if there is one, is done with
+
+    // Where the message after this one begins, in the same turn: looked up when there is time.
+    input logic ahead_i,
+    input sge_t ahead_sge_i,
+    input logic over_i,        // none follows
 
     input logic   look_i,        // with turn.start: no payload, but look up all elements
     input logic   slot_valid_i,  // the slot is there; these two stay until turn.idle
@@ -52,6 +57,46 @@ module payload_gather
   sge_t sge;
   assign wait_for_rest = (quiesce_i || xlate.let_go) && !slot_valid_i && !look_q;
   assign found = xlate.rsp_valid && xlate.rsp.status == XLATE_OK;
+
+  // ---- The next message: a look-up that its gathering takes over when it finds that it is its own.
+  typedef enum logic [2:0] { AheadNone, AheadAsk, AheadWait, AheadKnown, AheadDrop } ahead_e;
+  ahead_e ahead_q;
+  logic ahead_known, ahead_comes, tried_q;
+  sge_t ahead_sge_q;
+  logic [63:0] ahead_address_q;
+  chunk_t ahead_left_q;
+  logic ahead_fits, ahead_same;
+  assign ahead_fits = state_q == StFind && valid && !look_q && !turn.stop && !wait_for_rest;
+  assign ahead_same = ahead_fits && sge == ahead_sge_q && access_i == '0;
+  assign ahead_known = ahead_same && ahead_q == AheadKnown;
+  assign ahead_comes = ahead_same && ahead_q == AheadWait;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ahead_q <= AheadNone;
+      tried_q <= 1'b0;
+    end else begin
+      tried_q <= ahead_i && (tried_q || ahead_q == AheadAsk);
+      unique case (ahead_q)
+        AheadNone: if (ahead_i && !tried_q && !over_i && !quiesce_i && !xlate.let_go) ahead_q <= AheadAsk;
+        AheadAsk:
+        if (xlate.valid && xlate.ready && !asks) ahead_q <= over_i ? AheadDrop : AheadWait;
+        else if (over_i || quiesce_i || !ahead_i) ahead_q <= AheadNone;
+        AheadWait:
+        if (ahead_comes) ahead_q <= AheadNone;  // taken over
+        else if (xlate.rsp_valid) ahead_q <= found && !over_i ? AheadKnown : AheadNone;
+        else if (over_i || ahead_fits) ahead_q <= AheadDrop;
+        AheadKnown: if (over_i || ahead_fits || quiesce_i || xlate.let_go) ahead_q <= AheadNone;
+        default: if (xlate.rsp_valid) ahead_q <= AheadNone;
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (ahead_q == AheadNone) ahead_sge_q <= ahead_sge_i;
+    if (ahead_q == AheadWait && xlate.rsp_valid) begin
+      ahead_address_q <= xlate.rsp.address;
+      ahead_left_q <= fits ? chunk_t'(xlate.rsp.length) : chunk_t'(MTU_MAX);
+    end
+  end
   assign chunk = page_left_q < segment_i - filled_q ? page_left_q : segment_i - filled_q;
   assign fits = xlate.rsp.length < 32'(MTU_MAX);
 
@@ -61,7 +106,10 @@ module payload_gather
       StIdle: if (turn.start) state_d = StFind;
       StFind:
       if (turn.stop || (look_q && ended)) state_d = StIdle;
-      else if (xlate.valid && xlate.ready) state_d = StXlate;
+      else if (ahead_known) state_d = StRead;
+      else if (ahead_comes && xlate.rsp_valid) state_d = found ? StRead : StIdle;
+      else if (ahead_comes) state_d = StXlate;
+      else if (asks && xlate.ready) state_d = StXlate;
       StXlate:
       if (xlate.rsp_valid) begin
         if (!found) state_d = StIdle;
@@ -86,7 +134,11 @@ module payload_gather
       status_q <= XLATE_OK;
       filled_q <= '0;
     end
-    if (state_q == StXlate && xlate.rsp_valid) begin
+    if (ahead_known) begin
+      address_q   <= ahead_address_q;
+      page_left_q <= ahead_left_q;
+    end
+    if ((state_q == StXlate || ahead_comes) && xlate.rsp_valid) begin
       status_q    <= xlate.rsp.status;
       address_q   <= xlate.rsp.address;
       page_left_q <= fits ? chunk_t'(xlate.rsp.length) : chunk_t'(MTU_MAX);
@@ -96,8 +148,8 @@ module payload_gather
 
   assign turn.idle = state_q == StIdle;
   assign turn.done = asked && filled_q + chunk == segment_i;
-  assign turn.quiet = turn.idle || (state_q == StFind && wait_for_rest);
-  assign xlate.hold = state_q == StRead;
+  assign turn.quiet = (turn.idle || (state_q == StFind && wait_for_rest)) && ahead_q == AheadNone;
+  assign xlate.hold = state_q == StRead || ahead_q == AheadKnown;
   assign turn.status = status_q;
   assign turn.filled = filled_q;
 
@@ -123,24 +175,22 @@ module payload_gather
   assign turn.known = valid || ended;
   assign turn.sge = valid ? sge : '0;
 
-  assign xlate.valid = state_q == StFind && valid && !wait_for_rest && !turn.stop;
-  assign xlate.req = '{
-          invalidate: 1'b0,
-          registers: 1'b0,
-          binds: 1'b0,
-          ring: 1'b0,
-          pbl_address: '0,
-          stag: sge.stag,
-          region: '0,
-          qpn: qpn_i,
-          generation: generation_i,
-          pd: pd_i,
-          access: access_i,
-          to: sge.address,
-          length: sge.length,
-          size: '0,
-          huge_pages: 1'b0
-      };
+  // One look-up at a time: what is in hand goes first.
+  logic asks;
+  assign asks = state_q == StFind && valid && !wait_for_rest && !turn.stop && ahead_q inside {AheadNone, AheadAsk};
+  assign xlate.valid = asks || (ahead_q == AheadAsk && state_q inside {StIdle, StRead} && !over_i && !quiesce_i && ahead_i);
+  always_comb begin
+    xlate.req = '0;
+    if (xlate.valid) begin
+      xlate.req.stag = asks ? sge.stag : ahead_sge_q.stag;
+      xlate.req.to = asks ? sge.address : ahead_sge_q.address;
+      xlate.req.length = asks ? sge.length : ahead_sge_q.length;
+      xlate.req.access = asks ? access_i : '0;
+      xlate.req.qpn = qpn_i;
+      xlate.req.generation = generation_i;
+      xlate.req.pd = pd_i;
+    end
+  end
   assign read.valid = state_q == StRead && slot_valid_i && !turn.stop;
   assign read.req = '{
           address: address_q,

@@ -10,7 +10,7 @@ interface payload_gather_if
   logic stop;   // the segment will not be sent; until idle
   logic idle;   // done, refused or stopped
   logic done;   // pulse: all is asked for, idle follows
-  logic quiet;  // idle, or waiting for the core to go on
+  logic quiet;  // idle, or waiting for the core to go on; and knows nothing of the message that follows
 
   xlate_status_e status;  // when idle: XLATE_OK, or why an element was refused
   chunk_t        filled;  // bytes of payload that were asked for

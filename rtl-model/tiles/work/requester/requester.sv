@@ -178,6 +178,9 @@ module requester
       .word_index_o(word_index),
       .word_i(word),
       .take_i(queues.pull_push),
+      .ahead_i(work.ahead && segment.turn == TURN_WORK),
+      .ahead_sge_i(work.ahead_sge),
+      .over_i(step == STEP_IDLE),
       .look_i(segment.turn == TURN_WORK && op.pull),
       .slot_valid_i(step == STEP_GATHER),
       .slot_i(segment.slot),
@@ -236,10 +239,9 @@ module requester
       .next_offset_o(next_offset)
   );
 
-  assign idle_o = step == STEP_IDLE && work_idle;
+  assign idle_o = step == STEP_IDLE && work_idle && gather.quiet;
   assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather.idle;
-  assign quiescent_o = work_quiescent && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
-      (step == STEP_ALLOC && gather.quiet));
+  assign quiescent_o = work_quiescent && gather.quiet && step inside {STEP_IDLE, STEP_HAND_OVER, STEP_ALLOC};
   assign turns.ready = step == STEP_IDLE && !quiesce_i;
   assign transmit.alloc_ready = step == STEP_ALLOC && !quiesce_i;
   // What is flushed behind a withdrawal waits for nothing that was sent to the peer.

@@ -326,6 +326,47 @@ TEST_CASE("Quiescence waits for slots that are on their way, and none are asked 
   }
 }
 
+TEST_CASE(
+    "Where the next message begins is looked up ahead, once, and anew when that may be void") {
+  Requester requester;
+  fill_ring(requester);
+  const auto place = [](uint32_t slot) { return uint64_t{0x10000} + 0x100 * slot; };
+  for (uint32_t slot = 0; slot < 10; ++slot)
+    requester.ring[slot * sizeof(exrnic_wqe)].sge0_address = place(slot);
+  requester.qps[kQpn] = sending_qp(0, 10);
+  stop_after(requester, 2);
+  REQUIRE(requester.xlate.requests.size() == 4);  // of the next one, and the one behind it
+  for (uint32_t slot = 0; slot < 4; ++slot) CHECK(requester.xlate.requests[slot].to == place(slot));
+  bool void_now = true;
+  SECTION("nothing happens") { void_now = false; }
+  SECTION("after a time of rest") {
+    requester.dut().quiesce_i = 1;
+    requester.wait_for("rest", kLimit, [&] { return requester.dut().quiescent_o != 0; });
+  }
+  SECTION("after an invalidation") {
+    requester.dut().xlate_let_go_i = 1;
+    for (int i = 0; i < 50; ++i) requester.cycle();
+    CHECK_FALSE(requester.dut().xlate_hold_o);
+  }
+  if (void_now) {
+    CHECK(requester.xlate.requests.size() == 4);
+    requester.region = [&](const XlateReq& request) {
+      return request.to == place(3) ? XlateRsp{kXlateStag, 0, 0} : translate_in_place(request);
+    };
+  }
+  requester.dut().quiesce_i = requester.dut().xlate_let_go_i = 0;
+  requester.slots_left = true;
+  requester.rest();
+  if (!void_now) {
+    check_in_order(requester, 0, 10);
+    CHECK(requester.xlate.requests.size() == 10);
+    return;
+  }
+  REQUIRE(requester.submitted.size() == 4);
+  CHECK(requester.submitted[3].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(requester.payload_reads.size() == 3);
+}
+
 // ---- Slots that cannot be read, and work requests that end behind what is there
 
 TEST_CASE("A slot ahead that cannot be read fails nothing before its own turn") {

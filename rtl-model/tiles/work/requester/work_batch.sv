@@ -124,6 +124,15 @@ module work_batch
     end
   end
 
+  /* verilator lint_off UNUSEDSIGNAL */  // some properties count
+  wqe_opcode_properties_t op;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign op = of_wqe_opcode(wqe.opcode);
+  assign turn.ahead = ready_q && status == CQE_STATUS_SUCCESS && !incomplete && !op.pull && !op.stays &&
+      !wqe.flags[WQE_FLAGS_INLINE] && wqe.num_sge != '0 && wqe.sge0_length != '0;
+  assign turn.ahead_sge =
+      '{stag: wqe.sge0_stag, length: wqe.sge0_length, address: wqe.sge0_address};
+
   // ---- The slot that was held, as long as the turn may read it
   logic held_q, word_held_q;
   wqe_index_t held_index_q;

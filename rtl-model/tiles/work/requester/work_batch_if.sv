@@ -2,6 +2,7 @@
 // The work requests of a turn: what it wants of them, and the one that is handed out.
 
 interface work_batch_if
+  import exrnic_pkg::*;
   import requester_pkg::*;
 ();
   logic start;  // pulse: hand out the first work request
@@ -13,8 +14,10 @@ interface work_batch_if
   logic torn;  // or it is not there, or not as a whole: for another turn
   logic last;  // no other follows in this turn
   work_request_t request;  // from the cycle behind `done` to the next one
+  logic ahead;      // the next one is checked, and its payload begins with
+  sge_t ahead_sge;  // this element
 
-  modport turn(output start, next, taken, over, input done, torn, last, request);
-  modport batch(input start, next, taken, over, output done, torn, last, request);
+  modport turn(output start, next, taken, over, input done, torn, last, request, ahead, ahead_sge);
+  modport batch(input start, next, taken, over, output done, torn, last, request, ahead, ahead_sge);
 
 endinterface
