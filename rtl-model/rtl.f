@@ -33,6 +33,7 @@ rtl-model/core/interfaces/stream_if.sv
 rtl-model/core/interfaces/table_read_if.sv
 rtl-model/core/interfaces/transmit_if.sv
 rtl-model/core/interfaces/window_access_if.sv
+rtl-model/core/interfaces/writes_if.sv
 rtl-model/core/interfaces/xlate_if.sv
 rtl-model/tiles/firmware/cpu/cpu_pkg.sv
 rtl-model/tiles/wire/efe_rx/efe_rx_pkg.sv

@@ -148,6 +148,7 @@ module exrnic_core
   stream_if #(.T(vector_t)) ports_irq ();
   rx_buffer_if rx_buffer ();
   fence_if fence ();
+  writes_if writes ();
 
   access_if to_processor ();
   access_if to_ports ();
@@ -247,6 +248,7 @@ module exrnic_core
       .ports_irq,
       .irq,
       .fence,
+      .writes,
       .rx_buffer,
       .command,
       .rd_valid_o,
@@ -326,6 +328,7 @@ module exrnic_core
       .placed,
       .completion,
       .written_i(writes_over[TILE_MEMORY]),
+      .writes,
       .transmit(requester_transmit),
       .sent,
       .lost,

@@ -132,6 +132,7 @@ constexpr unsigned kCreditBits = 15;
 
 // ---- dma: DMA of payload, completions and interrupts.
 constexpr unsigned kReadClients = 5;  // Items of read_client
+constexpr unsigned kWriteCountBits = 3;  // Writes that were accepted and are not out: the queue of dma_write, and one that leaves
 
 // Whose reads of host memory.
 enum ReadClient : uint8_t {
@@ -908,6 +909,7 @@ struct QpSq {
   bool asked = false;  // and asked for an answer
   bool needs_peer = false;  // its next work request is for the peer
   bool withdrawn = false;  // as ended.withdrawn: it has gone back to what had not ended then
+  bool pulled = false;  // its last work request that has begun was a PULL: the next one reads nothing before what came is written
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -929,6 +931,7 @@ struct QpSq {
     visit(asked, 1);
     visit(needs_peer, 1);
     visit(withdrawn, 1);
+    visit(pulled, 1);
   }
   bool operator==(const QpSq& other) const {
     return halted == other.halted &&
@@ -948,7 +951,8 @@ struct QpSq {
            answered == other.answered &&
            asked == other.asked &&
            needs_peer == other.needs_peer &&
-           withdrawn == other.withdrawn;
+           withdrawn == other.withdrawn &&
+           pulled == other.pulled;
   }
 };
 

@@ -126,6 +126,7 @@ package exrnic_records_pkg;
 
   // ---- dma: DMA of payload, completions and interrupts.
   localparam int unsigned READ_CLIENTS = 5;  // Items of read_client
+  typedef logic [2:0] write_count_t;  // Writes that were accepted and are not out: the queue of dma_write, and one that leaves
 
   // Whose reads of host memory.
   typedef enum logic [2:0] {
@@ -490,6 +491,7 @@ package exrnic_records_pkg;
     logic asked;  // and asked for an answer
     logic needs_peer;  // its next work request is for the peer
     logic withdrawn;  // as ended.withdrawn: it has gone back to what had not ended then
+    logic pulled;  // its last work request that has begun was a PULL: the next one reads nothing before what came is written
   } qp_sq_t;
 
   // What the completer has seen the end of.

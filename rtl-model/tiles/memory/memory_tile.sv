@@ -25,6 +25,7 @@ module memory_tile
     stream_if.sink     ports_irq,
     stream_if.sink     irq,
     fence_if.writer    fence,
+    writes_if.writer   writes,
     rx_buffer_if.reader rx_buffer,
     command_if.memory  command,
 
@@ -197,6 +198,8 @@ module memory_tile
       .cfg_max_payload_i(settings.max_payload),
       .fence_i(fence.ask),
       .fence_done_o(fence.done),
+      .waiting_o(writes.waiting),
+      .ends_o(writes.ends),
       .cmd_valid_i(write_valid),
       .cmd_ready_o(write_ready),
       .cmd_i(write_cmd),

@@ -38,6 +38,7 @@ module work_tile
     stream_if.source    placed,
     stream_if.source    completion,
     input logic         written_i,  // nothing accepted is still to be written
+    writes_if.reader    writes,
 
     // The wire, and what comes for others.
     transmit_if.requester     transmit,
@@ -117,6 +118,7 @@ module work_tile
       .slots_xlate(xlate_of_slots),
       .wqe_read,
       .payload_read,
+      .writes,
       .event_o(event_requester_o)
   );
 

@@ -18,6 +18,10 @@ module dma_write
   input  logic               fence_i,
   output logic               fence_done_o,
 
+  // How many were accepted and are not out; pulse: one more is.
+  output write_count_t       waiting_o,
+  output logic               ends_o,
+
   // Clients
   input  logic [CLIENTS-1:0] cmd_valid_i,
   output logic [CLIENTS-1:0] cmd_ready_o,
@@ -209,10 +213,12 @@ module dma_write
   // ---- The fence: commands ahead of it
 
   logic               fence_q;
-  logic [DEPTH_W:0]   ahead_q;
+  write_count_t       ahead_q;
   logic               ends;  // the command in the output stage
 
   assign ends = leave && last_q;
+  assign ends_o = ends;
+  assign waiting_o = write_count_t'(tail_q - head_q) + write_count_t'(valid_q && last_q && !leave);
   assign fence_done_o = fence_q && ahead_q == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -221,7 +227,7 @@ module dma_write
       ahead_q <= '0;
     end else if (fence_i) begin
       fence_q <= 1'b1;
-      ahead_q <= (tail_q - head_q) + (DEPTH_W + 1)'(valid_q && last_q && !leave);
+      ahead_q <= waiting_o;
     end else begin
       fence_q <= fence_q && !fence_done_o;
       if (ends && ahead_q != '0) ahead_q <= ahead_q - 1'b1;

@@ -24,7 +24,7 @@ module scheduler
     input  logic pop_ready_i,
     output qpn_t pop_qpn_o,
 
-    // Those that come next, each once, before their turn or with it.
+    // Those that come next, each once, before their turn.
     output logic next_valid_o,
     input  logic next_ready_i,
     output qpn_t next_qpn_o,
@@ -78,7 +78,7 @@ module scheduler
   // The same queue, from the first one on that was not looked at.
   logic [PtrW:0] unseen;
   logic sees;
-  assign next_valid_o = unseen != '0 && waiting - unseen < (PtrW + 1)'(AHEAD);
+  assign next_valid_o = unseen != '0 && waiting - unseen < (PtrW + 1)'(AHEAD) && !(pop && unseen == waiting);
   assign sees = (next_valid_o && next_ready_i) || (pop && unseen == waiting);
   ram_fifo #(
       .WIDTH($bits(qpn_t)),

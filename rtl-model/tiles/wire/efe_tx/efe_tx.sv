@@ -97,8 +97,8 @@ module efe_tx
   logic ack_owed_valid, ack_owed_sack, ack_owed_empty, ack_sent;
   node_t ack_owed_node;
   send_t send;
-  logic framer_busy, slot_in_use;
-  slot_t framer_slot;
+  logic framer_busy, done_in_use, left_in_use, ended_prompt;
+  slot_t framer_slot, done_slot, left_slot;
   logic payload_read;
   logic [WordBits-1:0] payload_word;
   data_t payload;
@@ -135,10 +135,12 @@ module efe_tx
   assign idle_o  = waits_o && all_free;
 
   // A slot must not be filled anew while a frame still leaves from it.
-  assign slot_in_use =
-      (frame.valid && frame.data.efe.flags[EFE_FLAGS_SEQ] &&
-       frame.data.desc.slot == ended.data.slot) ||
-      (framer_busy && framer_slot == ended.data.slot);
+  function automatic logic in_use(slot_t slot);
+    return (frame.valid && frame.data.efe.flags[EFE_FLAGS_SEQ] && frame.data.desc.slot == slot) ||
+           (framer_busy && framer_slot == slot);
+  endfunction
+  assign done_in_use = in_use(done_slot);
+  assign left_in_use = in_use(left_slot);
 
   tx_slots u_slots (
     .clk_i,
@@ -337,7 +339,11 @@ module efe_tx
     .new_o          (handles_new),
     .silent_o       (silent),
     .ended,
-    .slot_in_use_i  (slot_in_use),
+    .ended_prompt_o (ended_prompt),
+    .done_slot_o    (done_slot),
+    .left_slot_o    (left_slot),
+    .done_in_use_i  (done_in_use),
+    .left_in_use_i  (left_in_use),
     .timer_set_o    (timer_set),
     .deadline_o     (deadline),
     .outstanding_o  (outstanding),
@@ -371,7 +377,7 @@ module efe_tx
     .clk_i,
     .rst_ni,
     .ended,
-    .ended_prompt_i(desc.prompt),
+    .ended_prompt_i(ended_prompt),
     .done_valid_o,
     .done_ready_i,
     .done_o,

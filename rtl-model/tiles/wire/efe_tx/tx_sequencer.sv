@@ -43,7 +43,11 @@ module tx_sequencer
   output logic [N_NODE-1:0] silent_o,       // nodes that have not answered in time
 
   stream_if.source            ended,
-  input  logic                slot_in_use_i,  // a frame still leaves from that slot
+  output logic                ended_prompt_o,
+  output slot_t               done_slot_o,    // of these two:
+  output slot_t               left_slot_o,
+  input  logic                done_in_use_i,  // a frame still leaves from that slot
+  input  logic                left_in_use_i,
 
   output logic                timer_set_o,    // of node_o, to deadline_o
   output logic [31:0]         deadline_o,
@@ -108,8 +112,7 @@ module tx_sequencer
   assign slot_dead   = dead_i[slot] || stops;
   assign once        = op_q == OP_NEW && desc_i.unreliable;
   assign walk_pop    = listed && (give_up_q || slot_dead || peer.una != ack_q.ack);
-  assign ended.valid = state_q == ST_DONE && !slot_in_use_i;
-  assign is_ended    = ended.valid && ended.ready;
+  assign is_ended    = done && ended.ready;
   assign pop         = is_ended && op_q != OP_NEW;
 
   cqe_status_e status;
@@ -120,9 +123,41 @@ module tx_sequencer
     else if (poisoned_i[slot_q]) status = CQE_STATUS_LOC_PROT_ERR;
     else if ((give_up_q || slot_dead) && !once) status = CQE_STATUS_RETRY_EXC_ERR;
   end
-  assign ended.data = '{
+
+  // ---- What ends: in ST_DONE; or what has left once and for all, when its frame has. Of the latter the
+  // sequencer waits for none, but they end in order.
+
+  localparam int unsigned Leaving = 2;  // in the frame's register, and in the framer
+  end_t left_q[Leaving], done_end, left_end;
+  logic [$clog2(Leaving+1)-1:0] leaving_q;
+  logic leaves, left, done, done_waits_q;
+  assign leaves    = sending && once && !slot_dead && leaving_q != ($bits(leaving_q))'(Leaving);
+  assign left      = leaving_q != '0 && !left_in_use_i && !done_waits_q;
+  assign done      = state_q == ST_DONE && !done_in_use_i && !left && !(once && leaving_q != '0);
+  assign done_end  = '{
     slot: slot_q, done: '{tag: desc_i.tag, node: node_q, seq: peer.una, status: status}
   };
+  assign left_end  = '{
+    slot: slot_q, done: '{tag: desc_i.tag, node: node_q, seq: peer.una, status: CQE_STATUS_SUCCESS}
+  };
+  assign done_slot_o    = slot_q;
+  assign left_slot_o    = left_q[0].slot;
+  assign ended.valid    = done || left;
+  assign ended.data     = left ? left_q[0] : done_end;
+  assign ended_prompt_o = !left && desc_i.prompt;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      leaving_q    <= '0;
+      done_waits_q <= 1'b0;
+    end else begin
+      leaving_q <= leaving_q + ($bits(leaving_q))'(leaves) - ($bits(leaving_q))'(left && ended.ready);
+      done_waits_q <= done && !ended.ready;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (left && ended.ready) left_q[0] <= left_q[1];
+    if (leaves) left_q[leaving_q[0] ^ (left && ended.ready)] <= left_end;
+  end
 
   // ---- What is known of the slots under way
 
@@ -352,7 +387,7 @@ module tx_sequencer
       end
       ST_DONE:   if (is_ended) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
       ST_FINISH: state_d = ST_REST;
-      ST_SEND:   state_d = once || (op_q == OP_NEW && slot_dead && !listed) ? ST_DONE : ST_REST;
+      ST_SEND:   state_d = (once && !leaves) || (op_q == OP_NEW && slot_dead && !listed) ? ST_DONE : ST_REST;
       default:   state_d = ST_REST;
     endcase
   end
@@ -421,5 +456,6 @@ module tx_sequencer
 
   // ---- What is promised
   `EXRNIC_HELD(ended_is_held, ended.valid, ended.ready, ended.data)
+  `EXRNIC_ALWAYS(leaves_where_there_is_room, !(leaves && leaving_q == ($bits(leaving_q))'(Leaving)))
 
 endmodule

@@ -33,6 +33,7 @@ module payload_gather
 
     input logic   look_i,        // with turn.start: no payload, but look up all elements
     input logic   slot_valid_i,  // the slot is there; these two stay until turn.idle
+    input logic   read_i,        // memory may be read
     input slot_t  slot_i,
     input chunk_t segment_i,
 
@@ -191,7 +192,7 @@ module payload_gather
       xlate.req.pd = pd_i;
     end
   end
-  assign read.valid = state_q == StRead && slot_valid_i && !turn.stop;
+  assign read.valid = state_q == StRead && slot_valid_i && read_i && !turn.stop;
   assign read.req = '{
           address: address_q,
           length: chunk,

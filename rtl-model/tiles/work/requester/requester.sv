@@ -37,6 +37,7 @@ module requester
     xlate_if.client        slots_xlate,
     dma_read_if.client     wqe_read,
     dma_read_if.asker      payload_read,
+    writes_if.reader       writes,
     transmit_if.requester  transmit,
 
     output event_t event_o
@@ -166,6 +167,16 @@ module requester
     end
   end
 
+  // What follows a PULL may read what that has brought: first this is to be written.
+  write_count_t writes_q;
+  logic follows;
+  assign follows = step == STEP_BEGIN && segment.turn == TURN_WORK && qp.row.sq.pulled && !op.pull;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) writes_q <= '0;
+    else if (follows) writes_q <= writes.waiting;
+    else if (writes.ends && writes_q != '0) writes_q <= writes_q - 1'b1;
+  end
+
   payload_gather u_gather (
       .clk_i,
       .rst_ni,
@@ -183,6 +194,7 @@ module requester
       .over_i(step == STEP_IDLE),
       .look_i(segment.turn == TURN_WORK && op.pull),
       .slot_valid_i(step == STEP_GATHER),
+      .read_i(writes_q == '0),
       .slot_i(segment.slot),
       .segment_i(segment.payload),
       .pd_i(segment.pd),

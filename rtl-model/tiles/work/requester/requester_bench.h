@@ -41,6 +41,7 @@ class Requester : public Bench<Vrequester> {
     xlate.answer = [this](const XlateReq& request) { return region(request); };
     slots_xlate.answer = translate_ring;
     dut().queues_wish_valid_i = dut().queues_clear_ring_i = 0;
+    dut().writes_waiting_i = dut().writes_ends_i = 0;
     dut().settings_mtu_i = EXRNIC_MTU_DEFAULT;
     dut().settings_node_i = kOwnNode;
     dut().settings_pkeys_i = {};

@@ -384,5 +384,35 @@ TEST_CASE("A queue pair that goes to ERROR, or becomes another, while a slot is 
   CHECK(requester.wakes == std::vector<unsigned>{kQpn});
 }
 
+TEST_CASE("What follows a PULL reads nothing before what has come is written") {
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 2);
+  for (uint32_t slot = 0; slot < 2; ++slot) requester.ring[slot * sizeof(exrnic_wqe)] = push(16);
+  const bool pulled = GENERATE(true, false);
+  requester.qps[kQpn].sq.pulled = pulled;
+  requester.dut().writes_waiting_i = 2;  // accepted, and not out
+  requester.begin_turn(kQpn);
+  for (int i = 0; i < 400; ++i) requester.cycle();
+  CHECK(requester.payload_reads.size() == (pulled ? 0 : 2));
+  for (int written = 0; written < 2; ++written) {
+    CHECK((!pulled || requester.payload_reads.empty()));
+    requester.dut().writes_ends_i = 1;
+    requester.cycle();
+    requester.dut().writes_ends_i = 0;
+    for (int i = 0; i < 10; ++i) requester.cycle();
+  }
+  requester.rest();
+  CHECK(requester.payload_reads.size() == 2);
+  CHECK_FALSE(requester.qps[kQpn].sq.pulled);
+}
+
+TEST_CASE("A PULL notes that it may bring what the next work request reads") {
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.ring[0] = work(EXRNIC_WQE_OPCODE_PULL, 16);
+  requester.turn(kQpn);
+  CHECK(requester.qps[kQpn].sq.pulled);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -93,7 +93,7 @@ module receives
       .stream_o(stream)
   );
 
-  slot_ring_t ring;
+  slot_ring_t ring, cache_ring;
   receive_ring u_ring (
       .qpn_i,
       .qp_i,
@@ -143,17 +143,17 @@ module receives
       .wish_ready_o(wish_ready),
       .wish_i(wish),
       .in_use_i(in_use),
-      .ring_i(ring),
+      .ring_i(cache_ring),
       .ahead_i(1'b0),
       .ahead_from_i('0),
       .want_i(want),
-      .at_i(ring.consumer),
+      .at_i(cache_ring.consumer),
       .slots_i(slots),
       .there_o(there),
       .readable_o(readable),
       .taken_i(fetched_o.done),
       .next_i(ring_change_o.consumer),
-      .word_slot_i(ring.consumer + wqe_index_t'(word_index[$bits(word_index)-1:$clog2(SlotWords)])),
+      .word_slot_i(cache_ring.consumer + wqe_index_t'(word_index[$bits(word_index)-1:$clog2(SlotWords)])),
       .word_i(word_index[$clog2(SlotWords)-1:0]),
       .word_o(word),
       .xlate,
@@ -166,8 +166,11 @@ module receives
       .rst_ni,
       .start_i(fetch_i),
       .flush_i,
-      .consumer_i(ring.consumer),
-      .producer_i(ring.producer),
+      .quiesce_i,
+      .clear_i(clear_ring_i),
+      .clear_id_i(clear_ring_id_i),
+      .ring_i(ring),
+      .ring_o(cache_ring),
       .fetched_o,
       .element_we_o(element_we),
       .element_index_o(element_index),

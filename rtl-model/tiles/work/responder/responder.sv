@@ -75,10 +75,15 @@ module responder
   assign takes = step == STEP_IDLE && !quiesce_i;
   assign flush_ready_o = takes;
   assign desc.ready = takes && !flush_valid_i;
+  qpn_t qpn;
+  always_comb begin
+    qpn = qpn_q;
+    if (step == STEP_IDLE) qpn = flush_valid_i ? flush_qpn_i : desc.data.dst_qpn[$bits(qpn_t)-1:0];
+  end
   always_ff @(posedge clk_i) begin
     if (step == STEP_IDLE) begin
       desc_q <= desc.data;
-      qpn_q  <= flush_valid_i ? flush_qpn_i : desc.data.dst_qpn[$bits(qpn_t)-1:0];
+      qpn_q  <= qpn;
     end
   end
 
@@ -203,10 +208,10 @@ module responder
       .look_i,
       .look_qpn_i,
       .message_open_o(receive_open),
-      .qpn_i(qpn_q),
+      .qpn_i(qpn),
       .qp_i(qp.row),
       .srq_i(srq.row),
-      .read_i(step inside {STEP_READ, STEP_STATUS_READ}),
+      .read_i(qp.read),
       .stream_o(stream),
       .posted_valid_i(queues.posted_valid),
       .posted_i(queues.posted),
@@ -374,8 +379,9 @@ module responder
       rnr_code_q   <= qp.row.cfg.rnr_timer;
     end
   end
-  assign qp.read = step == STEP_READ || step == STEP_STATUS_READ;
-  assign qp.index = qpn_q;
+  // What is taken is read at once.
+  assign qp.read = step inside {STEP_READ, STEP_STATUS_READ} || (takes && (flush_valid_i || desc.valid));
+  assign qp.index = qpn;
   assign queues.status_valid =
       step == STEP_STATUS && affected && !refused.rnr && !(pauses && qp.row.status.rnr);
   assign queues.status_qpn = qpn_q;

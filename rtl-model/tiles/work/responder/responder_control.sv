@@ -123,12 +123,15 @@ module responder_control
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      STEP_IDLE: if (begin_i) step_d = stale_i && !is_flush_i ? STEP_DONE : STEP_READ;
+      STEP_IDLE: if (begin_i) step_d = stale_i && !is_flush_i ? STEP_DONE : STEP_JUDGE;
       STEP_READ: if (!waiting_o) step_d = STEP_JUDGE;
       STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
       // The core may have been at rest meanwhile: it is judged anew.
       STEP_PUNT: step_d = for_core_i.punted ? STEP_DONE : STEP_READ;
-      STEP_TAKE: step_d = ring_any_i ? STEP_FETCH : unreliable_i ? STEP_DONE : STEP_REFUSE;
+      STEP_TAKE:
+      if (!ring_any_i) step_d = unreliable_i ? STEP_DONE : STEP_REFUSE;
+      else if (fetched_i.done) step_d = STEP_ROOM;  // it was known
+      else step_d = STEP_FETCH;
       STEP_FETCH: if (fetched_i.done) step_d = taken ? STEP_ROOM : STEP_REPORT;
       STEP_ROOM: step_d = roomed();
       STEP_PLACE: if (placed_i.done) step_d = placed();

@@ -364,7 +364,7 @@ TEST_CASE("A quiesced responder takes no segment and no flush job") {
   CHECK_FALSE(responder.dut().flush_ready_o);
 }
 
-TEST_CASE("A segment within a page takes five cycles beside those that its neighbours take") {
+TEST_CASE("A segment within a page takes four cycles beside those that its neighbours take") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
   responder.begin(write_segment(64));
@@ -374,7 +374,7 @@ TEST_CASE("A segment within a page takes five cycles beside those that its neigh
     responder.cycle();
     waits += responder.waited();
   }
-  CHECK(responder.cycles() - begun - waits == 5);
+  CHECK(responder.cycles() - begun - waits == 4);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ module segment_placer
     input qpn_t        qpn_i,
     input generation_t generation_i,
 
-    // Pulse: its payload is to be placed, from this position on, which may lie behind its element.
+    // Pulse: its payload is to be placed, from this position on, which may lie behind its element. The position
+    // is constant then.
     input  logic    start_i,
     output placed_t placed_o,
     input  logic    invalidates_i,  // it ends with an invalidation,
@@ -84,7 +85,7 @@ module segment_placer
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StIdle: if (start_i) state_d = scatter ? StElement : StXlate;
+      StIdle: if (start_i) state_d = StXlate;  // its element is read already
       StElement: state_d = StXlate;
       StXlate: if (used_up) state_d = StElement;
                else if (xlate.ready) state_d = StXlateWait;
@@ -128,7 +129,7 @@ module segment_placer
     endcase
   end
 
-  assign element_index_o = position_q.element;
+  assign element_index_o = state_q == StIdle ? position_i.element : position_q.element;
   assign position_o = behind;
   assign placed_o =
       '{done: refused || (state_q == StWrite && write.ready && last), refused: refused};

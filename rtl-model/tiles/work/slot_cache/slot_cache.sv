@@ -111,7 +111,7 @@ module slot_cache
   assign steps = block_of(next_i) - first_in_use;
   always_comb begin
     {pinned, passed} = '0;
-    if (in_use_i)
+    if (in_use_i || taken_i)
       for (int unsigned i = 0; i < BLOCKS; i++) begin
         pinned[i] = id_q[i] == ring_i.id && block_t'(block_q[i] - first_in_use) <= block_t'(2);
         passed[i] = taken_i && id_q[i] == ring_i.id && block_t'(block_q[i] - first_in_use) < steps;
