@@ -22,12 +22,13 @@ constexpr uint32_t kPage = 3;
 constexpr uint32_t kPd = 7;
 constexpr uint32_t kFirstQpn = 40;
 constexpr uint32_t kQkey = 1;
+constexpr uint32_t kLogSlots = 7;
 constexpr uint32_t kLogCompletions = 10;
 constexpr uint32_t kRights =
     EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
 
 // What comes by datagrams and finds no place is lost: so many are under way at most.
-constexpr uint32_t kDatagrams = 24;
+constexpr uint32_t kDatagrams = 64;
 
 struct Operation {
   const char* name;
@@ -41,6 +42,7 @@ struct End {
       : rnic(testbed, node), cq(rnic.create_cq(1, kPage, kLogCompletions)) {
     testing::QueuePairOptions options;
     options.service = operation.service;
+    options.log_slots = kLogSlots;
     for (uint32_t i = 0; i < count; ++i)
       qps.push_back(rnic.create_qp(kFirstQpn + i, kPage, kPd, cq, options));
     region = rnic.create_region(testing::kSinkStag, kPd, testing::kSinkBase, size, kRights);
@@ -158,7 +160,7 @@ class Stream {
 }  // namespace
 
 void measure_small(const std::string& profile, Results& results) {
-  constexpr uint32_t kOperations = 1024;
+  constexpr uint32_t kOperations = 2048;
   const Profile data = load_profile(profile);
   const Operation operations[] = {
       {"push", EXRNIC_SERVICE_RC, EXRNIC_WQE_OPCODE_PUSH},

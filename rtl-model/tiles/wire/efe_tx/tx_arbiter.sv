@@ -46,11 +46,14 @@ module tx_arbiter
   logic [Ops-1:0] request;
   index_t turn, pick, last_q, last_sent_q;
 
+  localparam int unsigned NewFirst = 3;  // since the last acknowledgement was handled
+  typedef logic [$clog2(NewFirst+1)-1:0] new_t;
+  new_t new_q;
+
   always_comb begin
     request = '0;
     if (ask_i) begin
       request[OP_RESTART] = peer_restart_valid_i;
-      request[OP_ACK]     = ack_valid_i;
       request[OP_TIMEOUT] = expired_i && (can_send_i || !expired_greets_i);
       request[OP_RESEND]  = can_send_i && resend_valid_i;
       // New frames wait for the resending of older ones, or they would only be dropped.
@@ -58,6 +61,8 @@ module tx_arbiter
                             (head_dead_i ||
                              (can_send_i && head_open_i && !resending_i[head_node_i]));
       request[OP_CREDIT]  = can_send_i && credit_valid_i;
+      // A later one says more: some new frames go first, which are short if they follow each other so soon.
+      request[OP_ACK]     = ack_valid_i && !(request[OP_NEW] && new_q < new_t'(NewFirst));
       // A frame with data that is at hand acknowledges as well, but cannot tell what is held.
       request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i && (ack_owed_sack_i ||
           !((request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) ||
@@ -92,10 +97,12 @@ module tx_arbiter
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {last_q, last_sent_q} <= '0;
+      {last_q, last_sent_q, new_q} <= '0;
     end else if (request != '0) begin
       last_q <= turn;
       if (Sends[turn]) last_sent_q <= pick;
+      if (pick == index_t'(OP_ACK)) new_q <= '0;
+      else if (pick == index_t'(OP_NEW) && new_q != new_t'(NewFirst)) new_q <= new_q + 1'b1;
     end
   end
 

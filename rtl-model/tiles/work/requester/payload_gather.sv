@@ -29,6 +29,7 @@ module payload_gather
     // Where the message after this one begins, in the same turn: looked up when there is time.
     input logic ahead_i,
     input sge_t ahead_sge_i,
+    input logic ahead_pulls_i, // it is for a PULL
     input logic over_i,        // none follows
 
     input logic   look_i,        // with turn.start: no payload, but look up all elements
@@ -67,8 +68,10 @@ module payload_gather
   logic [63:0] ahead_address_q;
   chunk_t ahead_left_q;
   logic ahead_fits, ahead_same;
-  assign ahead_fits = state_q == StFind && valid && !look_q && !turn.stop && !wait_for_rest;
-  assign ahead_same = ahead_fits && sge == ahead_sge_q && access_i == '0;
+  localparam logic [7:0] Written = 8'd1 << ACCESS_LOCAL_WRITE;
+  logic ahead_pulls_q;
+  assign ahead_fits = state_q == StFind && valid && !turn.stop && !wait_for_rest;
+  assign ahead_same = ahead_fits && sge == ahead_sge_q && access_i == (ahead_pulls_q ? Written : '0);
   assign ahead_known = ahead_same && ahead_q == AheadKnown;
   assign ahead_comes = ahead_same && ahead_q == AheadWait;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -92,7 +95,10 @@ module payload_gather
     end
   end
   always_ff @(posedge clk_i) begin
-    if (ahead_q == AheadNone) ahead_sge_q <= ahead_sge_i;
+    if (ahead_q == AheadNone) begin
+      ahead_sge_q   <= ahead_sge_i;
+      ahead_pulls_q <= ahead_pulls_i;
+    end
     if (ahead_q == AheadWait && xlate.rsp_valid) begin
       ahead_address_q <= xlate.rsp.address;
       ahead_left_q <= fits ? chunk_t'(xlate.rsp.length) : chunk_t'(MTU_MAX);
@@ -107,8 +113,8 @@ module payload_gather
       StIdle: if (turn.start) state_d = StFind;
       StFind:
       if (turn.stop || (look_q && ended)) state_d = StIdle;
-      else if (ahead_known) state_d = StRead;
-      else if (ahead_comes && xlate.rsp_valid) state_d = found ? StRead : StIdle;
+      else if (ahead_known) state_d = look_q ? StFind : StRead;
+      else if (ahead_comes && xlate.rsp_valid) state_d = !found ? StIdle : look_q ? StFind : StRead;
       else if (ahead_comes) state_d = StXlate;
       else if (asks && xlate.ready) state_d = StXlate;
       StXlate:
@@ -156,7 +162,7 @@ module payload_gather
 
   logic asked, looked;
   assign asked = read.valid && read.ready;
-  assign looked = state_q == StXlate && look_q && found;
+  assign looked = look_q && (ahead_known || (found && (state_q == StXlate || ahead_comes)));
   sge_cursor u_cursor (
       .clk_i,
       .load_i(turn.load),
@@ -186,7 +192,8 @@ module payload_gather
       xlate.req.stag = asks ? sge.stag : ahead_sge_q.stag;
       xlate.req.to = asks ? sge.address : ahead_sge_q.address;
       xlate.req.length = asks ? sge.length : ahead_sge_q.length;
-      xlate.req.access = asks ? access_i : '0;
+      if (asks) xlate.req.access = access_i;
+      else if (ahead_pulls_q) xlate.req.access = Written;
       xlate.req.qpn = qpn_i;
       xlate.req.generation = generation_i;
       xlate.req.pd = pd_i;

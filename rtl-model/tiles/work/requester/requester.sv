@@ -191,6 +191,7 @@ module requester
       .take_i(queues.pull_push),
       .ahead_i(work.ahead && segment.turn == TURN_WORK),
       .ahead_sge_i(work.ahead_sge),
+      .ahead_pulls_i(work.ahead_pulls),
       .over_i(step == STEP_IDLE),
       .look_i(segment.turn == TURN_WORK && op.pull),
       .slot_valid_i(step == STEP_GATHER),

@@ -128,8 +128,9 @@ module work_batch
   wqe_opcode_properties_t op;
   /* verilator lint_on UNUSEDSIGNAL */
   assign op = of_wqe_opcode(wqe.opcode);
-  assign turn.ahead = ready_q && status == CQE_STATUS_SUCCESS && !incomplete && !op.pull && !op.stays &&
+  assign turn.ahead = ready_q && status == CQE_STATUS_SUCCESS && !incomplete && !op.stays &&
       !wqe.flags[WQE_FLAGS_INLINE] && wqe.num_sge != '0 && wqe.sge0_length != '0;
+  assign turn.ahead_pulls = op.pull;
   assign turn.ahead_sge =
       '{stag: wqe.sge0_stag, length: wqe.sge0_length, address: wqe.sge0_address};
 

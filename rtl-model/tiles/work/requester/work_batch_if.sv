@@ -15,9 +15,12 @@ interface work_batch_if
   logic last;  // no other follows in this turn
   work_request_t request;  // from the cycle behind `done` to the next one
   logic ahead;      // the next one is checked, and its payload begins with
-  sge_t ahead_sge;  // this element
+  sge_t ahead_sge;  // this element,
+  logic ahead_pulls;  // or a PULL is for it
 
-  modport turn(output start, next, taken, over, input done, torn, last, request, ahead, ahead_sge);
-  modport batch(input start, next, taken, over, output done, torn, last, request, ahead, ahead_sge);
+  modport turn(output start, next, taken, over, input done, torn, last, request, ahead, ahead_sge,
+               ahead_pulls);
+  modport batch(input start, next, taken, over, output done, torn, last, request, ahead, ahead_sge,
+                ahead_pulls);
 
 endinterface

@@ -20,7 +20,8 @@ module receive_table
     input  qpn_t look_qpn_i,
     output logic open_o,
 
-    input  qpn_t    qpn_i,     // of all that follows
+    input  qpn_t    qpn_i,     // of all that follows,
+    input  qpn_t    read_qpn_i,  // but of this a read
     input  logic    read_i,
     output stream_t stream_o,  // one cycle later, until the next read; writes show
     input  logic    we_i,
@@ -62,7 +63,7 @@ module receive_table
   stream_t stream_read, written_q;
   logic written_since_q;
   always_ff @(posedge clk_i) begin
-    if (read_i) written_since_q <= 1'b0;
+    if (read_i) written_since_q <= we_i && qpn_i == read_qpn_i;
     else if (we_i) written_since_q <= 1'b1;
   end
   always_ff @(posedge clk_i) if (we_i) written_q <= stream_i;
@@ -77,7 +78,7 @@ module receive_table
       .write_address_i(qpn),
       .write_data_i   (stream),
       .read_i         (read_i),
-      .read_address_i (qpn_i),
+      .read_address_i (read_qpn_i),
       .read_data_o    (stream_read)
   );
   // The same as in the stream, for another reader.

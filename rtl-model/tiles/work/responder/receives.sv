@@ -26,6 +26,7 @@ module receives
 
     // The queue pair in hand, and its shared receive queue if it has one.
     input  qpn_t    qpn_i,
+    input  qpn_t    read_qpn_i,  // with read_i: the one that is in hand from then on
     input  qp_t     qp_i,
     input  srq_t    srq_i,
     input  logic    read_i,
@@ -70,6 +71,7 @@ module receives
       .look_qpn_i,
       .open_o(message_open_o),
       .qpn_i,
+      .read_qpn_i,
       .read_i,
       .stream_o,
       .we_i(change_i != '0 || renewed_i),

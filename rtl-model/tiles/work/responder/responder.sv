@@ -71,17 +71,17 @@ module responder
   step_e step, next;
   rx_desc_t desc_q;
   qpn_t qpn_q;
-  logic takes;
-  assign takes = step == STEP_IDLE && !quiesce_i;
+  logic takes, frees;
+  assign takes = frees && !quiesce_i;
   assign flush_ready_o = takes;
   assign desc.ready = takes && !flush_valid_i;
   qpn_t qpn;
   always_comb begin
     qpn = qpn_q;
-    if (step == STEP_IDLE) qpn = flush_valid_i ? flush_qpn_i : desc.data.dst_qpn[$bits(qpn_t)-1:0];
+    if (frees) qpn = flush_valid_i ? flush_qpn_i : desc.data.dst_qpn[$bits(qpn_t)-1:0];
   end
   always_ff @(posedge clk_i) begin
-    if (step == STEP_IDLE) begin
+    if (frees) begin
       desc_q <= desc.data;
       qpn_q  <= qpn;
     end
@@ -144,6 +144,7 @@ module responder
       .begin_i((flush_valid_i || desc.valid) && !quiesce_i),
       .is_flush_i(flush_valid_i),
       .stale_i(desc.data.stale),
+      .frees_o(frees),
       .step_o(step),
       .next_o(next),
       .waiting_o(punt_waiting),
@@ -208,7 +209,8 @@ module responder
       .look_i,
       .look_qpn_i,
       .message_open_o(receive_open),
-      .qpn_i(qpn),
+      .qpn_i(qpn_q),
+      .read_qpn_i(qpn),
       .qp_i(qp.row),
       .srq_i(srq.row),
       .read_i(qp.read),

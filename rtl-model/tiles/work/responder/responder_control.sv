@@ -8,7 +8,8 @@ module responder_control
 (
     input  logic  clk_i,
     input  logic  rst_ni,
-    input  logic  begin_i,    // there is a segment or a flush job
+    input  logic  begin_i,    // there is a segment or a flush job,
+    output logic  frees_o,    // which begins in the next cycle: the one in hand ends in this one
     input  logic  is_flush_i,
     input  logic  stale_i,    // a segment that is forgotten: nobody looks at it
     output step_e step_o,
@@ -120,10 +121,22 @@ module responder_control
     return segment_i.message == MESSAGE_RESPONSE ? STEP_WAKE : STEP_IDLE;
   endfunction
 
+  // What is placed or reported has nothing else to do.
+  always_comb begin
+    unique case (step_q)
+      STEP_IDLE: frees_o = 1'b1;
+      STEP_PLACE:
+      frees_o = placed_i.done && segment_i.message == MESSAGE_WRITE && placed() == STEP_IDLE && !for_core_i.data;
+      STEP_REPORT: frees_o = rx_done_ready_i && takes_receive && reported() == STEP_IDLE;
+      default: frees_o = 1'b0;
+    endcase
+    if (flush_q && step_q != STEP_IDLE) frees_o = 1'b0;
+  end
+
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      STEP_IDLE: if (begin_i) step_d = stale_i && !is_flush_i ? STEP_DONE : STEP_JUDGE;
+      STEP_IDLE: ;
       STEP_READ: if (!waiting_o) step_d = STEP_JUDGE;
       STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
       // The core may have been at rest meanwhile: it is judged anew.
@@ -150,6 +163,7 @@ module responder_control
       STEP_WAKE: if (wake_ready_i) step_d = flush_q || completes_q ? STEP_IDLE : STEP_DONE;
       default: step_d = STEP_IDLE;
     endcase
+    if (frees_o && begin_i) step_d = stale_i && !is_flush_i ? STEP_DONE : STEP_JUDGE;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) step_q <= STEP_IDLE;
@@ -212,15 +226,6 @@ module responder_control
   end
 
   always_ff @(posedge clk_i) begin
-    if (step_q == STEP_IDLE) begin
-      flush_q     <= is_flush_i;
-      completes_q <= 1'b0;
-      refused_q   <= 1'b0;
-      failed_q    <= 1'b0;
-      put_off_q   <= 1'b0;
-      rnr_q       <= 1'b0;
-      again_q     <= 1'b0;
-    end
     if (step_q == STEP_JUDGE) drained_q <= flush_i.drained;
     if (step_q == STEP_JUDGE) was_mine_q <= verdict_i.mine;
     if (step_q == STEP_PUNT) again_q <= 1'b1;
@@ -229,6 +234,15 @@ module responder_control
     if (step_q == STEP_REPORT) failed_q <= !completes_q;
     if (step_q == STEP_TAKE) rnr_q <= !ring_any_i;
     if (accepted) completes_q <= completes;
+    if (frees_o) begin
+      flush_q     <= is_flush_i;
+      completes_q <= 1'b0;
+      refused_q   <= 1'b0;
+      failed_q    <= 1'b0;
+      put_off_q   <= 1'b0;
+      rnr_q       <= 1'b0;
+      again_q     <= 1'b0;
+    end
   end
   assign flush_o = flush_q;
   assign refused_o =
