@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/bench/small_bench.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -23,12 +25,10 @@ constexpr uint32_t kPd = 7;
 constexpr uint32_t kFirstQpn = 40;
 constexpr uint32_t kQkey = 1;
 constexpr uint32_t kLogSlots = 7;
+constexpr uint32_t kDepth = 1 << kLogSlots;  // work requests of a queue pair under way
 constexpr uint32_t kLogCompletions = 10;
 constexpr uint32_t kRights =
     EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
-
-// What comes by datagrams and finds no place is lost: so many are under way at most.
-constexpr uint32_t kDatagrams = 64;
 
 struct Operation {
   const char* name;
@@ -88,50 +88,71 @@ class Stream {
 
   uint32_t mtu() { return left_.rnic.read_register(EXRNIC_REG_MTU); }
 
-  // Operations a second, from the end of the first quarter to that of the last.
+  // Operations a second, from the end of the first quarter to that of the last. A datagram ends
+  // when it has come; one that found no place was sent in vain.
   double rate(uint32_t operations) {
     const auto count = static_cast<uint32_t>(left_.qps.size());
-    const uint32_t depth = (1u << left_.qps[0].sq.log_entries);
-    const uint32_t most = datagrams() ? std::min(depth, kDatagrams / count) : depth;
     const uint32_t of_each = operations / count;
     const uint32_t all = of_each * count;
+    arrived_.resize(count);
     std::vector<uint32_t> ended(count), posted(count);
-    uint64_t first_ns = 0, last_ns = 0;
-    for (uint32_t done = 0; done < all;) {
+    std::vector<uint64_t> sent_ns;
+    for (uint32_t i = 0; i < count; ++i) post_receives(i);
+    while (sent_ns.size() < all) {
       for (uint32_t i = 0; i < count; ++i)
-        post(i, std::min(of_each, ended[i] + most) - posted[i], posted[i]);
-      End& counts = datagrams() ? right_ : left_;
-      exrnic_cqe cqe{};
-      const auto got = [&] {
-        while (&counts != &right_ && right_.completion()) {
+        post(i, std::min(of_each, ended[i] + kDepth) - posted[i], posted[i]);
+      const size_t before = sent_ns.size();
+      run_until([&] {
+        take_arrivals();
+        while (const auto cqe = left_.completion()) {
+          ++ended[cqe->qpn - kFirstQpn];
+          sent_ns.push_back(cqe->timestamp);
         }
-        const auto next = counts.completion();
-        if (next) cqe = *next;
-        return next.has_value();
-      };
-      if (testbed_.run_until(got, kWaitNs) != RunResult::kDone)
-        throw std::runtime_error("waited in vain for a small message");
-      do {
-        ++ended[cqe.qpn - kFirstQpn];
-        if (++done == all / 4) first_ns = cqe.timestamp;
-        last_ns = cqe.timestamp;
-      } while (got());
+        return sent_ns.size() != before;
+      });
     }
-    return (all - all / 4) * 1e9 / static_cast<double>(last_ns - first_ns);
+    if (!datagrams()) return per_second(sent_ns);
+    testbed_.run_while_busy(kWaitNs);
+    take_arrivals();
+    if (arrival_ns_.size() < all / 2) throw std::runtime_error("most datagrams were lost");
+    return per_second(arrival_ns_);
   }
 
  private:
   bool datagrams() const { return operation_.service == EXRNIC_SERVICE_UD; }
   bool receives() const { return operation_.opcode == EXRNIC_WQE_OPCODE_SEND; }
 
+  template <typename Done>
+  void run_until(Done done) {
+    if (testbed_.run_until(done, kWaitNs) != RunResult::kDone)
+      throw std::runtime_error("waited in vain for a small message");
+  }
+  static double per_second(const std::vector<uint64_t>& ns) {
+    const size_t first = ns.size() / 4;
+    return static_cast<double>(ns.size() - 1 - first) * 1e9 /
+           static_cast<double>(ns.back() - ns[first]);
+  }
+
+  void take_arrivals() {
+    std::vector<bool> came(arrived_.size());
+    while (const auto cqe = right_.completion()) {
+      arrival_ns_.push_back(cqe->timestamp);
+      ++arrived_[cqe->qpn - kFirstQpn];
+      came[cqe->qpn - kFirstQpn] = true;
+    }
+    for (uint32_t i = 0; i < came.size(); ++i)
+      if (came[i]) post_receives(i);
+  }
+  // As many as there is room for.
+  void post_receives(uint32_t i) {
+    if (!receives()) return;
+    QueuePair& to = right_.qps[i];
+    const Bytes receive = slots_of(testing::receive_into({element(right_.region, 0, size_)}));
+    while (to.rq.index - arrived_[i] < kDepth) right_.rnic.put(to.rq, receive);
+    right_.rnic.store_doorbell(kPage, EXRNIC_DOORBELL_RQ, to.qpn, to.rq.index & 0xffff);
+  }
   void post(uint32_t i, uint32_t more, uint32_t& posted) {
     if (more == 0) return;
-    if (receives()) {
-      QueuePair& to = right_.qps[i];
-      const Bytes receive = slots_of(testing::receive_into({element(right_.region, 0, size_)}));
-      for (uint32_t k = 0; k < more; ++k) right_.rnic.put(to.rq, receive);
-      right_.rnic.store_doorbell(kPage, EXRNIC_DOORBELL_RQ, to.qpn, to.rq.index & 0xffff);
-    }
     for (uint32_t k = 0; k < more; ++k) left_.rnic.put(left_.qps[i], work(i));
     left_.rnic.ring(left_.qps[i]);
     posted += more;
@@ -141,7 +162,6 @@ class Stream {
     work.opcode = operation_.opcode;
     work.elements = {element(left_.region, 0, size_)};
     if (datagrams()) {
-      work.flags = 0;  // its arrival tells
       work.remote_stag = kQkey;
       work.remote_to = uint64_t{1} << EXRNIC_DATAGRAM_NODE_SHIFT | (kFirstQpn + i);
     } else if (!receives()) {
@@ -155,6 +175,8 @@ class Stream {
   Operation operation_;
   uint32_t size_;
   End left_, right_;
+  std::vector<uint32_t> arrived_;  // of each queue pair
+  std::vector<uint64_t> arrival_ns_;
 };
 
 }  // namespace
@@ -171,6 +193,7 @@ void measure_small(const std::string& profile, Results& results) {
   for (const Operation& operation : operations) {
     for (const uint32_t size : {8u, 64u}) {
       for (const uint32_t count : {1u, 8u}) {
+        fmt::print(stderr, "bench: {} of {} bytes, {} queue pairs\n", operation.name, size, count);
         Stream stream(profile, operation, count, size);
         const double rate = stream.rate(kOperations);
         const double limit = operation.opcode == EXRNIC_WQE_OPCODE_SEND
