@@ -48,7 +48,7 @@ def of_profile(rows, profile):
             return row["via"]
         return row.get("operation", row.get("data", row.get("size", row.get("threads"))))
     return {(r["name"], which(r)): r["value"] for r in rows
-            if r.get("profile") == profile and "nodes" not in r}
+            if r.get("profile") == profile and "nodes" not in r and "queue_pairs" not in r}
 
 
 def print_posts(values, profile, name, title, unit):
@@ -84,6 +84,17 @@ def print_goodput(values, profile, name, title):
               f"  {values[f'{name}.limit_mbps', size]:9.1f}"
               f"  {100 * values[f'{name}.goodput_ratio', size]:5.1f}%"
               + paper(f"{name}.goodput_mbps", profile, size))
+
+
+def print_small(rows, profile):
+    """Rates of small messages, of one queue pair and of several; nothing if they were not measured."""
+    found = {(row["name"], row["operation"], row["size"], row["queue_pairs"]): row["value"]
+             for row in rows if row.get("profile") == profile and row["name"].startswith("small.")}
+    for operation, size in dict.fromkeys((key[1], key[2]) for key in found):
+        counts = sorted(key[3] for key in found if key[:3] == ("small.rate_mps", operation, size))
+        print(f"  {operation.upper():>9} of {size_text(size):>4}, million/s (of the limit), by queue pairs: "
+              + ", ".join(f"{count}: {found['small.rate_mps', operation, size, count]:.2f}"
+                          f" ({100 * found['small.ratio', operation, size, count]:.1f}%)" for count in counts))
 
 
 def print_firmware(values, profile):
@@ -139,6 +150,7 @@ def print_profile(rows, profile):
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
         for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
+    print_small(rows, profile)
     print_firmware(values, profile)
     print_barriers(rows, profile)
     print_stages(values, "doorbell", None)
