@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   bool latency_only = false;
   app.add_flag("--latency", latency_only, "latencies and stages only");
   bool small_only = false;
-  app.add_flag("--small", small_only, "rates of small messages only");
+  app.add_flag("--small", small_only, "small messages, UC and UD only");
   bool network_only = false;
   app.add_flag("--network", network_only, "loss, incast and the like only");
   bool firmware_only = false;
@@ -152,7 +152,10 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (small_only) {
-      for (const std::string& profile : profiles) exrnic::bench::measure_small(profile, results);
+      for (const std::string& profile : profiles) {
+        exrnic::bench::measure_small(profile, results);
+        exrnic::bench::measure_once(profile, results);
+      }
       write_results(output, results);
       return 0;
     }

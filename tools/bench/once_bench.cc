@@ -119,7 +119,7 @@ void measure_once(const std::string& profile, Results& results) {
     const char* name;
     exrnic_service service;
     std::vector<uint32_t> sizes;
-  } rows[] = {{"uc", EXRNIC_SERVICE_UC, {1024, 65536}}, {"ud", EXRNIC_SERVICE_UD, {64, 1024}}};
+  } rows[] = {{"uc", EXRNIC_SERVICE_UC, {1024, 65536}}, {"ud", EXRNIC_SERVICE_UD, {1024}}};
   for (const auto& row : rows) {
     for (const uint32_t size : row.sizes) {
       OncePath path(profile, row.service, size);
