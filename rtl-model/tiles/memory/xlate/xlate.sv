@@ -76,11 +76,12 @@ module xlate
   logic          flush;     // now or from before: nobody begins
   assign flush = flush_q || flush_i;
 
-  clients_t idle, starts, in_stag, to_page, in_pbl, invalidated, to_answer;
+  clients_t idle, starts, between, in_stag, to_page, in_pbl, invalidated, to_answer;
   always_comb begin
     for (int unsigned i = 0; i < CLIENTS; i++) begin
       idle[i] = at_q[i] == AT_NONE;
       starts[i] = at_q[i] inside {AT_START, AT_LINE} && !waiting[i];
+      between[i] = at_q[i] == AT_START && second_q[i];  // the first of two entries was granted
       in_stag[i] = at_q[i] == AT_STAG;
       to_page[i] = at_q[i] == AT_PAGE;
       in_pbl[i] = at_q[i] == AT_PBL;
@@ -427,14 +428,14 @@ module xlate
       holding_q <= '0;
       before_q <= '0;
     end else begin
-      before_q <= before_q & (in_stag | to_page | in_pbl);
+      before_q <= before_q & (between | in_stag | to_page | in_pbl);
       unique case (fence_q)
         FENCE_NONE:
         if (invalidated != '0) begin
           fence_q <= FENCE_HOLDS;
           fenced_q <= invalidated;
           holding_q <= '1;
-          before_q <= in_stag | to_page | in_pbl;
+          before_q <= between | in_stag | to_page | in_pbl;
         end
         FENCE_HOLDS: begin
           holding_q <= holding_q & (hold_i | before_q);

@@ -297,5 +297,37 @@ TEST_CASE("A memory window that is invalidated while a look-up waits for the PBL
   CHECK(xlate.response().status == kXlateStag);
 }
 
+TEST_CASE("A fence waits for a look-up that has asked for the window, and not yet for its region") {
+  for (int mask = 0; mask < 256; mask += 3)
+    for (int when = 0; when < 10; ++when) {
+      Xlate xlate;
+      write_both(xlate);
+      REQUIRE(xlate.look_up(window_bind(), 1).status == kXlateOk);
+      REQUIRE(xlate.look_up(window_access()).status == kXlateOk);
+      xlate.look_up(ring_request(0), 2);
+      xlate.cycle();
+      CAPTURE(mask, when);
+      bool over = false, held = false;
+      int held_for = 0;
+      for (int i = 0; i < 100; ++i) {
+        if (i == 3) xlate.drive_request(0, window_access());
+        if (i == when) xlate.drive_request(1, window_invalidation());
+        if (i < 8 && (mask >> i & 1)) xlate.drive_request(2, ring_request(0));
+        xlate.cycle();
+        if (xlate.dut().rsp_valid_o == 1 && xlate.response().status == kXlateOk) {
+          CHECK_FALSE(over);
+          xlate.dut().hold_i = 1;  // from the cycle behind the answer on, as a client does
+          held = true;
+        }
+        if (xlate.dut().rsp_valid_o == 2) CHECK_FALSE(held);
+        if (held && ++held_for > 30) {
+          held = false;
+          xlate.dut().hold_i = 0;
+        }
+        if (xlate.dut().rsp_valid_o == 2) over = true;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace exrnic::testing

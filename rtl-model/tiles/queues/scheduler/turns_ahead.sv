@@ -48,7 +48,9 @@ module turns_ahead
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni || quiesce_i) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else if (quiesce_i) begin
       state_q <= StIdle;
     end else begin
       unique case (state_q)

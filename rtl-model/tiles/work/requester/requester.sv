@@ -189,7 +189,7 @@ module requester
       .word_index_o(word_index),
       .word_i(word),
       .take_i(queues.pull_push),
-      .ahead_i(work.ahead && segment.turn == TURN_WORK),
+      .ahead_i(work.ahead && segment.turn == TURN_WORK && !op.stays),
       .ahead_sge_i(work.ahead_sge),
       .ahead_pulls_i(work.ahead_pulls),
       .over_i(step == STEP_IDLE),

@@ -106,6 +106,56 @@ TEST_CASE("A turn waits for what it has asked for, and goes on") {
   check_in_order(requester, 0, 60);
 }
 
+TEST_CASE("Nothing is looked up ahead while a region is changed") {
+  for (uint32_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    Requester requester(seed);
+    put(requester, 0, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
+    requester.ring[1 * sizeof(exrnic_wqe)] = push(16);
+    requester.region = [&](const XlateReq& r) {
+      if (r.invalidate) return XlateRsp{kXlateOk, 0, 0};
+      return translate_in_place(r);
+    };
+    requester.qps[kQpn] = sending_qp(0, 2);
+    requester.turn(kQpn);
+    REQUIRE(requester.payload_reads.size() == 1);
+    REQUIRE(requester.payload_reads[0].length == 16);
+  }
+}
+
+TEST_CASE("A queue pair that is reset while its turn waits has nothing on chip afterwards") {
+  Requester requester;
+  requester.forgets = false;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(7, 2);
+  requester.begin_turn(kQpn);
+  requester.dut().quiesce_i = 1;
+  requester.wait_for("quiescent", kLimit, [&] { return requester.dut().quiescent_o != 0; });
+  for (int i = 0; i < 20; ++i) requester.cycle();
+  REQUIRE(requester.dut().quiescent_o != 0);
+  CHECK(requester.wqe_reads.size() == 1);
+  Qp reset = sending_qp(0, 0);
+  reset.status.state = EXRNIC_QP_STATE_RESET;
+  reset.cfg.generation = 0x5d;
+  requester.qps[kQpn] = reset;
+  requester.forget(kQpn);
+  requester.dut().quiesce_i = 0;
+  requester.rest();
+  CHECK(requester.wqe_reads.size() == 1);  // nothing is read of a ring that is reset
+  requester.submitted.clear();
+  for (uint32_t slot = 0; slot < 16; ++slot)
+    requester.ring[slot * sizeof(exrnic_wqe)].remote_stag = 0x100 + slot;
+  Qp again = sending_qp(0, 16);
+  again.cfg.generation = 0x5d;
+  requester.qps[kQpn] = again;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 16);
+  for (std::size_t i = 0; i < 16; ++i) {
+    CAPTURE(i);
+    CHECK(remote_stag(requester.submitted[i]) == 0x100 + i);
+  }
+}
+
 // ---- Others
 
 TEST_CASE("A turn ends after eight slots for others that begin to wait; what is fetched stays") {

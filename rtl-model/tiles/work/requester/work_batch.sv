@@ -92,8 +92,9 @@ module work_batch
     end else begin
       in_turn_q  <= !turn.over && (turn.start || in_turn_q);
       wanted_q   <= !turn.over && (turn.start || turn.next || (wanted_q && !turn.done));
-      due_q      <= !turn.over && (turn.start || again || ahead ||
-          (turn.next && !checking_q && !ready_q) || (due_q && !check));
+      // What nobody waits for is forgotten at rest: the ring may be another one behind it.
+      due_q      <= !turn.over && !(quiesce_i && !wanted_q && !turn.next && !turn.start && !turn.done) &&
+          (turn.start || again || ahead || (turn.next && !checking_q && !ready_q) || (due_q && !check));
       checking_q <= !turn.over && (check || (checking_q && !check_done));
       ready_q    <= (checked || ready_q) && !turn.done && !turn.start;
     end

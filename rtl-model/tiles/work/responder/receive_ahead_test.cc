@@ -284,6 +284,109 @@ TEST_CASE("A ring that cannot be read ahead does no harm to the message of anoth
   responder.send_to(1);
 }
 
+// A receive is posted; how a message to it has ended.
+uint8_t status_of_message(Crowd& crowd, unsigned ring, uint32_t number) {
+  RxDesc desc = send_segment(number, 0, 10);
+  desc.dst_qpn = ring;
+  crowd.ended.clear();
+  crowd.begin(desc);
+  crowd.wait_for("the end of the message", kLimit, [&] { return !crowd.ended.empty(); });
+  return static_cast<uint8_t>(crowd.ended.back().status);
+}
+void post_quietly(Crowd& crowd, unsigned ring, unsigned number) {
+  Qp& qp = crowd.qps[ring];
+  post(crowd.memory, qp.cfg.rq_pbl, qp.cfg.rq_log, qp.rq_producer,
+       recv_wqe({Crowd::place(ring, number)}));
+}
+
+TEST_CASE("The next receive of a ring, which cannot be read, does no harm to another ring") {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    for (int delay = 0; delay < 30; ++delay) {
+      CAPTURE(seed, delay);
+      Crowd crowd(seed);
+      for (unsigned number = 0; number < 2; ++number) post_quietly(crowd, 0, number);
+      crowd.memory.refused.insert(kRqPbl + kWqeBytes);  // the second slot of ring 0
+      post_quietly(crowd, 1, 0);
+      CHECK(status_of_message(crowd, 0, 1) == EXRNIC_CQE_STATUS_SUCCESS);
+      crowd.run(delay);
+      CHECK(status_of_message(crowd, 1, 1) == EXRNIC_CQE_STATUS_SUCCESS);
+    }
+  }
+}
+
+TEST_CASE("When the core may rest no receive is looked at, nor begins to be") {
+  int rests = 0;
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    for (int delay = 0; delay < 60; ++delay) {
+      CAPTURE(seed, delay);
+      Crowd crowd(seed);
+      for (unsigned number = 0; number < 2; ++number) post_quietly(crowd, 0, number);
+      crowd.memory.refused.insert(kRqPbl + kWqeBytes);
+      CHECK(status_of_message(crowd, 0, 1) == EXRNIC_CQE_STATUS_SUCCESS);
+      crowd.run(delay);
+      crowd.dut().quiesce_i = 1;
+      crowd.settle();
+      if (!crowd.dut().quiescent_o) continue;
+      ++rests;
+      const int reads = crowd.memory.reads();
+      for (int i = 0; i < 60; ++i) {
+        crowd.cycle();
+        REQUIRE(crowd.dut().quiescent_o);
+      }
+      CHECK(crowd.memory.reads() == reads);
+    }
+  }
+  CHECK(rests > 100);
+}
+
+TEST_CASE("Segments directly behind each other are each placed in their own receive") {
+  for (uint32_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    Crowd crowd(seed);
+    constexpr unsigned kMessages = 7, kOf[] = {0, 1, 3};
+    for (unsigned number = 0; number < kMessages; ++number)
+      for (const unsigned ring : kOf) post_quietly(crowd, ring, number);
+    std::vector<std::pair<unsigned, unsigned>> order;  // queue pair, and which message of it
+    unsigned sent[kRings] = {};
+    while (order.size() < kMessages * std::size(kOf)) {
+      const unsigned ring =
+          kOf[crowd.random() % 3 == 0 ? crowd.random() % 3 : order.size() / 5 % 3];
+      if (sent[ring] == kMessages) {
+        RxDesc write = write_segment(16);
+        write.dst_qpn = ring;
+        crowd.begin(write);
+        for (const unsigned other : kOf)
+          if (sent[other] < kMessages) {
+            RxDesc desc = send_segment(++sent[other], 0, 10);
+            desc.dst_qpn = other;
+            crowd.begin(desc);
+            order.emplace_back(other, sent[other] - 1);
+          }
+        continue;
+      }
+      RxDesc desc = send_segment(++sent[ring], 0, 10);
+      desc.dst_qpn = ring;
+      crowd.begin(desc);
+      order.emplace_back(ring, sent[ring] - 1);
+    }
+    crowd.rest();
+    REQUIRE(crowd.refusals.empty());
+    REQUIRE(crowd.ended.size() == order.size());
+    std::size_t placed = 0;
+    for (const DmaWriteCmd& write : crowd.writes) {
+      if (write.length != 10) continue;
+      REQUIRE(placed < order.size());
+      const auto [ring, number] = order[placed];
+      CHECK(write.address == kPageFrames + Crowd::place(ring, number).address);
+      CHECK(crowd.ended[placed].qpn == ring);
+      CHECK(crowd.ended[placed].wqe_index == number);
+      CHECK(crowd.ended[placed].status == EXRNIC_CQE_STATUS_SUCCESS);
+      ++placed;
+    }
+    CHECK(placed == order.size());
+  }
+}
+
 TEST_CASE("Each message finds the next receive of its ring, whatever was fetched ahead or lost") {
   const auto seed = GENERATE(range(1u, 13u));
   CAPTURE(seed);

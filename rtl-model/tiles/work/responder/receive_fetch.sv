@@ -163,7 +163,8 @@ module receive_fetch
   end
 
   assign in_use_o = state_q != StIdle;
-  assign want_o = state_q == StFetch;
+  // Who wants another ring's begins anew; at rest nothing is looked at.
+  assign want_o = state_q == StFetch && !start_i && !(ahead_q && quiesce_i);
   assign slots_o = want_q;
   assign word_index_o = index_q;
 

@@ -116,7 +116,7 @@ module receives
   logic [8*SGE_BYTES-1:0] word;
   // What is posted is wished for; a wish may be lost.
   slot_ring_t wish;
-  logic wish_ready, cache_idle;
+  logic wish_ready, cache_idle, cache_quiescent;
   logic [$clog2(Wishes):0] wishes;
   ram_fifo #(
       .WIDTH($bits(slot_ring_t)),
@@ -130,14 +130,15 @@ module receives
       .head_o     (wish),
       .count_o    (wishes)
   );
-  assign idle_o = cache_idle && wishes == '0;
+  assign idle_o = cache_idle && wishes == '0 && !in_use;
+  assign quiescent_o = cache_quiescent && wishes == '0;
 
   slot_cache u_cache (
       .clk_i,
       .rst_ni,
       .quiesce_i,
       .waits_o(cache_waits),
-      .quiescent_o,
+      .quiescent_o(cache_quiescent),
       .idle_o(cache_idle),
       .clear_i(clear_ring_i),
       .clear_id_i(clear_ring_id_i),

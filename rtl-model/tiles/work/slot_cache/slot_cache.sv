@@ -106,15 +106,15 @@ module slot_cache
   assign there_o = want_i && (readable_o >= slots_i || over_q);
 
   entries_t pinned, passed;
-  block_t first_in_use, steps;
+  block_t first_in_use;
   assign first_in_use = block_of(ring_i.consumer);
-  assign steps = block_of(next_i) - first_in_use;
   always_comb begin
     {pinned, passed} = '0;
     if (in_use_i || taken_i)
       for (int unsigned i = 0; i < BLOCKS; i++) begin
         pinned[i] = id_q[i] == ring_i.id && block_t'(block_q[i] - first_in_use) <= block_t'(2);
-        passed[i] = taken_i && id_q[i] == ring_i.id && block_t'(block_q[i] - first_in_use) < steps;
+        // Also what a wish that was out of date has brought back.
+        passed[i] = taken_i && id_q[i] == ring_i.id && $signed(block_q[i] - block_of(next_i)) < 0;
       end
   end
 
@@ -288,7 +288,8 @@ module slot_cache
       if (there_o && here.found) recent_q[here.entry] <= 1'b1;
       if (failed) busy_q[entry_q] <= 1'b0;
       if (beat_last) busy_q[beat_entry] <= 1'b0;
-      if (taken_i) valid_q <= valid_q & ~passed;
+      for (int unsigned i = 0; i < BLOCKS; i++)
+        if (passed[i] && !(start && entry == entry_t'(i))) valid_q[i] <= 1'b0;
       if (clear_i) for (int unsigned i = 0; i < BLOCKS; i++) if (id_q[i] == clear_id_i) valid_q[i] <= 1'b0;
     end
   end
@@ -333,7 +334,7 @@ module slot_cache
 
   assign quiescent_o = idle && busy_q == '0;
   assign idle_o = quiescent_o && !own_q && !wish_q;
-  assign waits_o = idle && busy_q != '0 && !read.beat_valid && !start && !own_q && !wish_q && !there_o;
+  assign waits_o = idle && busy_q != '0 && !read.beat_valid && !reads && !own_q && !wish_q && !there_o;
 
   // ---- The memory
   localparam int unsigned LineShift = $clog2(DATA_BYTES);
@@ -371,6 +372,7 @@ module slot_cache
   `EXRNIC_HELD(read_is_held, read.valid, read.ready, read.req)
   `EXRNIC_ALWAYS(cleared_at_rest, !clear_i || quiescent_o)
   `EXRNIC_ALWAYS(reads_what_is_free, !start || !busy_q[entry])
+  `EXRNIC_ALWAYS(wants_what_is_posted, !(idle && wanted) || !none)
   `EXRNIC_ALWAYS(a_block_is_in_a_page, !(state_q == StXlateWait && xlate.rsp_valid && !failed) ||
       xlate.rsp.length == 32'(length_q))
 
