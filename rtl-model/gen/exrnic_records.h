@@ -61,6 +61,7 @@ constexpr unsigned kDataW = EXRNIC_DATA_W;  // Bits of the data path
 constexpr unsigned kDataW = 128;  // Bits of the data path
 #endif
 constexpr unsigned kDataBytes = kDataW / 8;  // Bytes of it
+constexpr unsigned kTurnSlots = 8;  // Slots of a send queue; behind so many a turn lets others go
 constexpr unsigned kTxSlots = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
 constexpr unsigned kTxSlotsPrompt = 8;  // Of them, that are left to what is prompt: it waits for no payload
 constexpr unsigned kRxSlots = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment

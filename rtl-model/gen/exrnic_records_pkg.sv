@@ -55,6 +55,7 @@ package exrnic_records_pkg;
   localparam int unsigned DATA_W = 128;  // Bits of the data path
 `endif
   localparam int unsigned DATA_BYTES = DATA_W / 8;  // Bytes of it
+  localparam int unsigned TURN_SLOTS = 8;  // Slots of a send queue; behind so many a turn lets others go
   localparam int unsigned TX_SLOTS = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
   localparam int unsigned TX_SLOTS_PROMPT = 8;  // Of them, that are left to what is prompt: it waits for no payload
   localparam int unsigned RX_SLOTS = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment

@@ -9,6 +9,7 @@
 
 #include "tests/support/pair.h"
 #include "tools/bench/limits.h"
+#include "tools/bench/path.h"
 
 namespace exrnic::bench {
 namespace {
@@ -19,7 +20,6 @@ using testing::Region;
 using testing::RnicDriver;
 using testing::Work;
 
-constexpr uint64_t kWaitNs = 1'000'000'000;
 constexpr uint32_t kPage = 3;
 constexpr uint32_t kPd = 7;
 constexpr uint32_t kFirstQpn = 40;
@@ -52,7 +52,8 @@ struct End {
   std::optional<exrnic_cqe> completion() {
     const std::optional<exrnic_cqe> cqe = rnic.take(cq);
     if (cqe && cqe->status != EXRNIC_CQE_STATUS_SUCCESS)
-      throw std::runtime_error("a small message ended with status " + std::to_string(cqe->status));
+      throw std::runtime_error("a small message of queue pair " + std::to_string(cqe->qpn) +
+                               " ended with status " + std::to_string(cqe->status));
     if (cqe && cq.index - reported >= 1u << (kLogCompletions - 2)) {
       reported = cq.index;
       rnic.store_doorbell(kPage, EXRNIC_DOORBELL_CQ, cq.number, cq.index);

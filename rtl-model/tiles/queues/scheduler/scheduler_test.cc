@@ -19,6 +19,7 @@ class Scheduler : public Bench<Vscheduler> {
   Scheduler() {
     dut().push_valid_i = 0;
     dut().pop_ready_i = 0;
+    dut().next_ready_i = 0;
     reset();
   }
   void initialise() {
@@ -55,6 +56,49 @@ TEST_CASE("Queue pairs come out in the order of their wake-ups") {
   CHECK(scheduler.pop() == EXRNIC_MAX_QP - 1);
   CHECK(scheduler.pop() == 3);
   CHECK(scheduler.empty());
+}
+
+// Those that are looked at before their turn, until there is none.
+std::vector<unsigned> looked_at(Scheduler& scheduler) {
+  std::vector<unsigned> next;
+  scheduler.dut().next_ready_i = 1;
+  scheduler.settle();
+  while (scheduler.dut().next_valid_o) {
+    next.push_back(scheduler.dut().next_qpn_o);
+    scheduler.cycle();
+    scheduler.settle();
+  }
+  scheduler.dut().next_ready_i = 0;
+  scheduler.settle();
+  return next;
+}
+
+TEST_CASE("The queue pairs of the next turns are seen in their order, each once and some ahead") {
+  constexpr unsigned kAhead = 8;
+  Scheduler scheduler;
+  scheduler.initialise();
+  CHECK(looked_at(scheduler).empty());
+  std::vector<unsigned> order(kAhead + 3);
+  for (unsigned i = 0; i < order.size(); ++i) scheduler.push(order[i] = 100 + i);
+  CHECK(looked_at(scheduler) == std::vector<unsigned>(order.begin(), order.begin() + kAhead));
+  CHECK(looked_at(scheduler).empty());
+  CHECK(scheduler.pop() == order[0]);
+  CHECK(looked_at(scheduler) == std::vector<unsigned>{order[kAhead]});
+  for (unsigned i = 1; i < order.size(); ++i) CHECK(scheduler.pop() == order[i]);
+  CHECK(looked_at(scheduler).empty());
+}
+
+TEST_CASE("Whose turn begins is not seen any more, also in that very cycle") {
+  Scheduler scheduler;
+  scheduler.initialise();
+  for (const unsigned qpn : {7u, 8u}) scheduler.push(qpn);
+  scheduler.dut().pop_ready_i = 1;
+  scheduler.settle();
+  CHECK_FALSE(scheduler.dut().next_valid_o);
+  scheduler.cycle();
+  scheduler.dut().pop_ready_i = 0;
+  scheduler.settle();
+  CHECK(looked_at(scheduler) == std::vector<unsigned>{8});
 }
 
 TEST_CASE("A queue pair that is queued already is taken, and comes out once") {

@@ -28,8 +28,6 @@ module turns_ahead
     output slot_ring_t wish_o
 );
 
-  localparam int unsigned Slots = 8;  // a turn among others has no more
-
   typedef enum logic [1:0] { StIdle, StLook, StWish } state_e;
   state_e state_q;
   qpn_t qpn_q;
@@ -44,7 +42,8 @@ module turns_ahead
     wish.pbl = qp_i.cfg.sq_pbl;
     wish.log_slots = qp_i.cfg.sq_log;
     wish.consumer = qp_i.sq.consumer;
-    wish.producer = posted > wqe_index_t'(Slots) ? qp_i.sq.consumer + wqe_index_t'(Slots) : qp_i.sq_producer;
+    wish.producer =
+        posted > wqe_index_t'(TURN_SLOTS) ? qp_i.sq.consumer + wqe_index_t'(TURN_SLOTS) : qp_i.sq_producer;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

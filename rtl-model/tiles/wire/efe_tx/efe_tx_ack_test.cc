@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <vector>
 
 #include "rtl-model/tiles/wire/efe_tx/efe_tx_segments.h"
 
@@ -34,6 +36,43 @@ TEST_CASE(
   unsigned before = 0;
   while (tx.next_frame().dst_node() != 3) ++before;
   CHECK(before <= 3);
+}
+
+// What takes no frame can always leave: so the line does not matter.
+TEST_CASE(
+    "Of acknowledgements that come all the time one is handled for three new slots, if there are "
+    "some") {
+  const bool slots_wait = GENERATE(true, false);
+  EfeTx tx;
+  send(tx, 7, pattern(8, 1), 0);
+  tx.next_frame();
+  std::vector<uint8_t> slots;
+  for (int i = 0; slots_wait && i < 20; ++i) slots.push_back(tx.allocate());
+  for (const uint8_t slot : slots) {
+    TxDesc unsent = tagged(slot, 3, 0, 1);
+    unsent.unsent = true;
+    unsent.status = EXRNIC_CQE_STATUS_LOC_PROT_ERR;
+    tx.submit(unsent);
+  }
+  pack(tx.dut().peer_ack_i, RxAck{7, session_to(7), kFirst + 1});
+  tx.dut().peer_ack_valid_i = 1;
+  tx.settle();
+  const auto ended_before_next = [&] {
+    const std::size_t ended = tx.dones.size();
+    for (int i = 0; !tx.dut().peer_ack_ready_o; ++i) {
+      REQUIRE(i < 100);
+      tx.cycle();
+    }
+    const std::size_t count = tx.dones.size() - ended;
+    tx.cycle();
+    return count;
+  };
+  ended_before_next();
+  CHECK(ended_before_next() == (slots_wait ? 4 : 1));  // and what the first one has ended
+  CHECK(ended_before_next() == (slots_wait ? 3 : 0));
+  tx.dut().peer_ack_valid_i = 0;
+  tx.run(200);
+  CHECK(tx.dones.size() == slots.size() + 1);
 }
 
 Refusal some_refusal(uint8_t node) {

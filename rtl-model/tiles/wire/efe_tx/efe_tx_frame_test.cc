@@ -119,6 +119,27 @@ TEST_CASE("A frame of the unreliable class leaves once, and ends when it has lef
   CHECK(tx.dut().idle_o);
 }
 
+TEST_CASE("While frames that are sent once leave, acknowledgements are handled") {
+  EfeTx tx;
+  send(tx, 7, pattern(8, 1), 1);
+  tx.next_frame();
+  tx.dut().tx_ready_i = 0;
+  for (uint8_t i = 2; i < 4; ++i) {
+    TxDesc once = tagged(tx.allocate(), 2, 8, i);
+    once.unreliable = once.first = true;
+    tx.submit(once);
+    tx.load(once.slot, pattern(8, i));
+  }
+  tx.run(100);
+  CHECK(tx.dones.empty());
+  tx.acknowledge({7, session_to(7), kFirst + 1});
+  CHECK(tx.next_done().tag.wqe_index == 1);
+  CHECK(tx.dones.empty());  // their slots are still being read
+  tx.dut().tx_ready_i = 1;
+  CHECK(tx.next_done().tag.wqe_index == 2);
+  CHECK(tx.next_done().tag.wqe_index == 3);
+}
+
 TEST_CASE("A datagram goes to the node or the group that it names, with its keys") {
   EfeTx tx;
   for (const bool to_group : {false, true}) {

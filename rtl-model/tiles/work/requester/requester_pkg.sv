@@ -6,8 +6,7 @@ package requester_pkg;
   import exrnic_core_pkg::*;
 
   /* verilator lint_off UNUSEDPARAM */
-  localparam int unsigned TURN_SLOTS = 8;      // of a ring; behind so many a turn lets others go,
-  localparam int unsigned TURN_SEGMENTS = 16;  // and behind so many segments
+  localparam int unsigned TURN_SEGMENTS = 16;  // behind so many, too, a turn lets others go
   localparam int unsigned SLOT_WORDS = WQE_BYTES / SGE_BYTES;
   /* verilator lint_on UNUSEDPARAM */
 

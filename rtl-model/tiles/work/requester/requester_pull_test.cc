@@ -414,5 +414,28 @@ TEST_CASE("A PULL notes that it may bring what the next work request reads") {
   CHECK(requester.qps[kQpn].sq.pulled);
 }
 
+TEST_CASE("The place of each PULL is looked up once, that of the next one while one is asked for") {
+  Requester requester;
+  constexpr uint16_t kPulls = 6;
+  requester.qps[kQpn] = sending_qp(0, kPulls);
+  for (uint32_t slot = 0; slot < kPulls; ++slot) {
+    requester.ring[slot * sizeof(exrnic_wqe)] = work(EXRNIC_WQE_OPCODE_PULL, 16);
+    requester.ring[slot * sizeof(exrnic_wqe)].sge0_address = 0x10000 + 0x100 * slot;
+  }
+  requester.begin_turn(kQpn);
+  requester.wait_for("the first slot", kLimit,
+                     [&] { return requester.dut().transmit_alloc_ready_o != 0; });
+  requester.slots_left = false;
+  for (int i = 0; i < 300; ++i) requester.cycle();
+  CHECK(requester.xlate.requests.size() == requester.submitted.size() + 2);
+  requester.slots_left = true;
+  requester.rest();
+  REQUIRE(requester.xlate.requests.size() == kPulls);
+  for (uint32_t slot = 0; slot < kPulls; ++slot) {
+    CHECK(requester.xlate.requests[slot].to == 0x10000 + 0x100 * slot);
+    CHECK(requester.xlate.requests[slot].access == EXRNIC_ACCESS_LOCAL_WRITE);
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -202,9 +202,6 @@ module work_batch
   );
   assign waits_o = cache_waits && !check && !checking_q && !turn.done;
 
-  // ---- What is promised
-  `EXRNIC_ALWAYS(begins_anew, !turn.start || !(due_q || checking_q))
-
   wqe_check u_check (
       .clk_i,
       .rst_ni,
@@ -228,5 +225,8 @@ module work_batch
       .inline_o(inline_data),
       .reads_o(reads)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(begins_anew, !turn.start || !(due_q || checking_q))
 
 endmodule

@@ -42,6 +42,35 @@ TEST_CASE("A receive is fetched when it is posted, and its message waits for no 
   CHECK(responder.memory.reads() == 1);
 }
 
+// Cycles of a message without bytes, but those in which others are waited for.
+long cycles_of(Early& responder, uint32_t number) {
+  responder.begin(send_segment(number, 0, 0));
+  long waits = 0;
+  const long begun = responder.cycles();
+  while (responder.ended.size() < number) {
+    responder.cycle();
+    waits += responder.waited();
+    REQUIRE(responder.cycles() - begun < kLimit);
+  }
+  return responder.cycles() - begun - waits;
+}
+
+TEST_CASE("The receive after the one that was taken is known at once, if it is a plain one") {
+  const bool plain = GENERATE(true, false);
+  Early responder;
+  responder.post_some(1);
+  if (plain)
+    responder.post_some(1);
+  else
+    post(responder, recv_wqe(std::vector<exrnic_sge>(2, exrnic_sge{0x40000, 10, 1})));
+  responder.tell_posted(kQpn);
+  responder.rest();
+  const long first = cycles_of(responder, 1);
+  responder.rest();
+  const long second = cycles_of(responder, 2);
+  CHECK((second + 5 == first) == plain);
+}
+
 TEST_CASE("Receives are fetched in batches, some of them before they are needed") {
   Early responder;
   constexpr unsigned kAhead = 4;  // batches

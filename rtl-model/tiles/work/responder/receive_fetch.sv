@@ -27,12 +27,12 @@ module receive_fetch
     output logic [$clog2(MAX_SGE)-1:0] element_index_o,
     output sge_t                       element_o,
 
-    // The slots, see receive_cache.
-    output logic        in_use_o,
-    output slot_ring_t  ring_o,
-    output logic        want_o,
+    // The slots, see slot_cache.
+    output logic       in_use_o,
+    output slot_ring_t ring_o,
+    output logic       want_o,
     output wqe_slots_t slots_o,
-    input  logic        there_i,
+    input  logic       there_i,
     input  wqe_slots_t readable_i,
     output logic [$clog2(WORDS)-1:0] word_index_o,
     input  logic [8*SGE_BYTES-1:0]   word_i

@@ -377,5 +377,22 @@ TEST_CASE("A segment within a page takes four cycles beside those that its neigh
   CHECK(responder.cycles() - begun - waits == 4);
 }
 
+TEST_CASE("A segment is taken in the cycle in which the one before it is placed") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.begin(write_segment(64));
+  responder.xlate.silent = true;
+  responder.run(20);
+  pack(responder.dut().desc_data_i, write_segment(64));
+  responder.dut().desc_valid_i = 1;
+  responder.writes_rest = true;
+  responder.xlate.silent = false;
+  responder.run(50);
+  CHECK_FALSE(responder.dut().desc_ready_o);  // the write is not taken yet
+  responder.dut().write_ready_i = 1;
+  responder.settle();
+  CHECK(responder.dut().desc_ready_o);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -50,8 +50,9 @@ module slot_cache
     dma_read_if.client read
 );
 
-  localparam int unsigned Slots = 8;  // of a block; a ring is whole blocks, and so is a page
-  localparam int unsigned PlaceBits = $clog2(Slots);
+  // A block is as many slots as the smallest ring: so a ring is whole blocks, and so is a page.
+  localparam int unsigned PlaceBits = RING_LOG_MIN;
+  localparam int unsigned Slots = 1 << PlaceBits;
   localparam int unsigned SlotShift = $clog2(WQE_BYTES);
   localparam int unsigned EntryBits = $clog2(BLOCKS);
   typedef logic [EntryBits-1:0] entry_t;
