@@ -129,18 +129,26 @@ BenchEnds::BenchEnds(const BenchOptions& options, unsigned id, size_t bytes) {
 
 void BenchEnds::Finish(bool client) {
   sci_error_t error = SCI_ERR_OK;
-  sci_segment_cb_reason_t reason = SCI_CB_CONNECT;
-  while (!client && error == SCI_ERR_OK && reason != SCI_CB_DISCONNECT && reason != SCI_CB_LOST) {
-    reason = SCIWaitForLocalSegmentEvent(local_, nullptr, nullptr, SCI_INFINITE_TIMEOUT, 0, &error);
-  }
+  // The client lets go first. Its own segment stays until the server has let go of it: the server's
+  // last bytes are here before it knows so.
+  if (!client) AwaitDisconnect();
   SCIRemoveSequence(sequence_, 0, &error);
   SCIUnmapSegment(map_, 0, &error);
   SCIDisconnectSegment(remote_, 0, &error);
+  if (client) AwaitDisconnect();
   SCIUnmapSegment(local_map_, 0, &error);
   SCIRemoveSegment(local_, SCI_FLAG_FORCE_REMOVE, &error);
   SCIClose(sd_, 0, &error);
   CheckBench(error, "SCIClose");
   SCITerminate();
+}
+
+void BenchEnds::AwaitDisconnect() {
+  sci_error_t error = SCI_ERR_OK;
+  sci_segment_cb_reason_t reason = SCI_CB_CONNECT;
+  while (error == SCI_ERR_OK && reason != SCI_CB_DISCONNECT && reason != SCI_CB_LOST) {
+    reason = SCIWaitForLocalSegmentEvent(local_, nullptr, nullptr, SCI_INFINITE_TIMEOUT, 0, &error);
+  }
 }
 
 }  // namespace exrnic

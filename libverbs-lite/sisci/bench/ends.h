@@ -56,10 +56,13 @@ class BenchEnds {
   volatile uint8_t* remote_memory() const { return remote_memory_; }  // NULL: copies alone
   sci_sequence_t sequence() const { return sequence_; }
 
-  // The client ends, and the server waits for that.
+  // The client lets go of the server's segment, then the server of the client's.
   void Finish(bool client);
 
  private:
+  // Of the own segment, by the other end.
+  void AwaitDisconnect();
+
   sci_desc_t sd_ = nullptr;
   sci_local_segment_t local_ = nullptr;
   sci_map_t local_map_ = nullptr;
