@@ -70,6 +70,7 @@ module slot_cache
   entries_t busy_q;    // more is being read into it; also if nobody wants that any more
   entries_t stuck_q;   // the slot at end_q could not be read
   entries_t recent_q;  // not to be displaced in this round
+  entries_t behind_q;  // its slots are behind the consumer: its place is as good as free
   slot_ring_id_t id_q[BLOCKS];
   block_t block_q[BLOCKS];
   place_t first_q[BLOCKS];
@@ -106,16 +107,20 @@ module slot_cache
   assign readable_o = count < end_t'(WQE_SLOTS_MAX) ? wqe_slots_t'(count) : wqe_slots_t'(WQE_SLOTS_MAX);
   assign there_o = want_i && (readable_o >= slots_i || over_q);
 
-  entries_t pinned, passed;
-  block_t first_in_use;
+  // What is behind the consumer stays known for a while: a wish that is out of date finds it.
+  localparam int unsigned Remembered = BLOCKS;
+  entries_t pinned, passed, forgotten;
+  block_t first_in_use, back[BLOCKS];
   assign first_in_use = block_of(ring_i.consumer);
   always_comb begin
-    {pinned, passed} = '0;
+    {pinned, passed, forgotten} = '0;
+    back = '{default: '0};
     if (in_use_i || taken_i)
       for (int unsigned i = 0; i < BLOCKS; i++) begin
         pinned[i] = id_q[i] == ring_i.id && block_t'(block_q[i] - first_in_use) <= block_t'(2);
-        // Also what a wish that was out of date has brought back.
-        passed[i] = taken_i && id_q[i] == ring_i.id && $signed(block_q[i] - block_of(next_i)) < 0;
+        back[i] = block_of(next_i) - block_q[i];
+        passed[i] = taken_i && id_q[i] == ring_i.id && $signed(back[i]) > 0;
+        forgotten[i] = passed[i] && back[i] > block_t'(Remembered);
       end
   end
 
@@ -128,7 +133,7 @@ module slot_cache
   block_t distance;
   entry_t entry, hand_q;
   end_t from, upto, rest, more;
-  entries_t free;
+  entries_t unused, free;
   // What it needs next may be on its way, for whatever reason.
   logic comes;
   always_comb begin
@@ -138,7 +143,8 @@ module slot_cache
   assign idle = state_q == StIdle;
   assign wanted = want_i && !there_o && !comes;
   assign scans = !wanted && !quiesce_i && (own_q || wish_q);
-  assign free = ~valid_q & ~busy_q;
+  assign unused = ~valid_q & ~busy_q;
+  assign free = unused | (behind_q & ~pinned & ~busy_q);
   always_comb begin
     ring = wanted ? ring_i : own_q ? own_ring_q : wish_ring_q;
     at = wanted ? at_i + wqe_index_t'(count) : own_q ? own_at_q : wish_at_q;
@@ -174,7 +180,8 @@ module slot_cache
     entry = hand_q;
     room = displaces && !busy_q[hand_q] && !pinned[hand_q] && !recent_q[hand_q];
     if (reads) begin
-      for (int unsigned i = 0; i < BLOCKS; i++) if (free[i]) {room, entry} = {1'b1, entry_t'(i)};
+      for (int unsigned i = 0; i < BLOCKS; i++)
+        if (unused == '0 ? free[i] : unused[i]) {room, entry} = {1'b1, entry_t'(i)};
       if (found.found) {room, entry} = {1'b1, found.entry};
     end
   end
@@ -283,14 +290,16 @@ module slot_cache
       valid_q  <= '0;
       busy_q   <= '0;
       recent_q <= '0;
+      behind_q <= '0;
     end else begin
-      if (start) {valid_q[entry], busy_q[entry], recent_q[entry]} <= '1;
+      behind_q <= behind_q | passed;
+      if (start) {valid_q[entry], busy_q[entry], recent_q[entry], behind_q[entry]} <= 4'b1110;
       else if (reads && !room && displaces) recent_q[hand_q] <= 1'b0;
       if (there_o && here.found) recent_q[here.entry] <= 1'b1;
       if (failed) busy_q[entry_q] <= 1'b0;
       if (beat_last) busy_q[beat_entry] <= 1'b0;
       for (int unsigned i = 0; i < BLOCKS; i++)
-        if (passed[i] && !(start && entry == entry_t'(i))) valid_q[i] <= 1'b0;
+        if (forgotten[i] && !(start && entry == entry_t'(i))) valid_q[i] <= 1'b0;
       if (clear_i) for (int unsigned i = 0; i < BLOCKS; i++) if (id_q[i] == clear_id_i) valid_q[i] <= 1'b0;
     end
   end

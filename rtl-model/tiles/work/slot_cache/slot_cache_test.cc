@@ -101,6 +101,10 @@ class SlotCache : public Bench<Vslot_cache> {
     used_.consumer = next;
     pack(dut().ring_i, used_);
   }
+  // The consumer goes on, slot by slot, until nobody can be that much out of date.
+  void take_far() {
+    for (unsigned i = 0; i < 2 * kBlocks * kBlock; ++i) take(used_.consumer + 1);
+  }
   void check_slot(uint16_t slot) {
     for (unsigned word = 0; word < kSlotWords; ++word) {
       dut().word_slot_i = slot;
@@ -228,16 +232,65 @@ TEST_CASE("A ring that cannot be translated has nothing to read") {
   CHECK(cache.want(0, 1) == EXRNIC_WQE_SLOTS_MAX);
 }
 
-TEST_CASE("What is taken is forgotten, and the same index a round of 16 bits later is read anew") {
+TEST_CASE("What was taken is read anew a round of 16 bits later") {
   SlotCache cache;
-  cache.use(SlotCache::ring(4, 0, 16));
+  cache.use(SlotCache::ring(4, 0, 8));
+  CHECK(cache.want(0, 1) != 0);
+  cache.take_far();
+  cache.rest();
+  const std::size_t reads = cache.reads.size();
+  cache.use(SlotCache::ring(4, 0, 4));
+  CHECK(cache.want(0, 1) != 0);
+  CHECK(cache.reads.size() == reads + 1);
+  CHECK(cache.dut().readable_o <= 4);
+}
+
+TEST_CASE("A wish that is out of date reads nothing again that was taken") {
+  SlotCache cache;
+  cache.use(SlotCache::ring(4, 0, 24));
   CHECK(cache.want(0, 1) != 0);
   cache.take(8);
   cache.rest();
   const std::size_t reads = cache.reads.size();
-  cache.use(SlotCache::ring(4, 0, 16));  // back, as after a message that found no receive
+  CHECK(reads == 3);
+  cache.wish(SlotCache::ring(4, 0, 24));
+  cache.rest();
+  CHECK(cache.reads.size() == reads);
+}
+
+TEST_CASE("The places of what was taken are free for what is wished for") {
+  SlotCache cache;
+  for (uint16_t at = 0; at < kBlocks * kBlock; at += kBlock) {
+    cache.use(SlotCache::ring(4, at, at + kBlock));
+    CHECK(cache.want(at, 1) != 0);
+    cache.take(at + kBlock);
+    cache.leave();
+    cache.rest();
+  }
+  const std::size_t reads = cache.reads.size();
+  for (unsigned number = 0; number < kBlocks / 4; ++number) {
+    cache.wish(SlotCache::ring(10 + number, 0, 4 * kBlock));
+    cache.rest();
+  }
+  CHECK(cache.reads.size() == reads + kBlocks);
+}
+
+TEST_CASE("What was taken and is used again keeps its place") {
+  SlotCache cache;
+  cache.use(SlotCache::ring(4, 0, kBlock));
   CHECK(cache.want(0, 1) != 0);
-  CHECK(cache.reads.size() == reads + 1);
+  cache.take(kBlock);
+  cache.use(SlotCache::ring(4, 0, kBlock));  // back, as after a message that found no receive
+  CHECK(cache.want(0, 1) != 0);
+  const std::size_t reads = cache.reads.size();
+  for (unsigned number = 0; number < kBlocks; ++number)
+    cache.wish(SlotCache::ring(10 + number, 0, 4 * kBlock));
+  cache.run(3000);
+  const std::size_t wished = cache.reads.size();
+  CHECK(wished == reads + kBlocks - 1);
+  CHECK(cache.want(0, 1) != 0);
+  CHECK(cache.reads.size() == wished);
+  cache.check_slot(0);
 }
 
 TEST_CASE("A ring that is cleared has nothing on chip, and others keep what they have") {
@@ -291,6 +344,7 @@ TEST_CASE("What a wish brings back that is out of date is not taken for slots of
   cache.use(SlotCache::ring(1, 8, 9));
   CHECK(cache.want(8, 1) != 0);
   cache.take(9);
+  cache.take_far();
   cache.leave();
   cache.rest();
   const std::size_t reads = cache.reads.size();
