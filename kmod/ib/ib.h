@@ -27,6 +27,11 @@
 #define EXRNIC_IB_GIDS		64
 /* Pages that one fast registration takes. */
 #define EXRNIC_IB_FAST_PAGES	512
+/*
+ * Reads of a queue pair under way, in each direction. It has places for so many from its creation, when nobody has said how
+ * many it wants: with EXRNIC_MAX_READS for each the RNIC's places would be gone too soon.
+ */
+#define EXRNIC_IB_MAX_READS	16
 /* IB_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which kernels name since 6.2. */
 #define EXRNIC_IB_ACCESS_FLUSH	(BIT(8) | BIT(9))
 /* What a datagram of the general services has in front, and itself: see exrnic_ib_header_bytes(). */

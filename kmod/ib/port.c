@@ -41,8 +41,8 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_mr = limits->stag - EXRNIC_STAG_INDEX_MIN;
 	attr->max_mw = attr->max_mr;
 	attr->max_pd = EXRNIC_FW_PD - 1;
-	attr->max_qp_rd_atom = EXRNIC_MAX_READS;
-	attr->max_qp_init_rd_atom = EXRNIC_MAX_READS;
+	attr->max_qp_rd_atom = EXRNIC_IB_MAX_READS;
+	attr->max_qp_init_rd_atom = EXRNIC_IB_MAX_READS;
 	attr->max_res_rd_atom = limits->read_pool;
 	attr->atomic_cap = exrnic_device_has_atomics(dev->edev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 	attr->max_mcast_grp = EXRNIC_MAX_ATTACHED;

@@ -252,7 +252,7 @@ static void exrnic_ib_uncharge_reads(struct exrnic_ib_qp *qp)
  */
 static int exrnic_ib_qp_create_on_device(struct exrnic_ib_qp *qp, struct exrnic_qp_attr *attr)
 {
-	static const u32 reads[] = { EXRNIC_MAX_READS, EXRNIC_READ_SLICE, 0 };
+	static const u32 reads[] = { EXRNIC_IB_MAX_READS, EXRNIC_READ_SLICE, 0 };
 	unsigned int i;
 	int err = -ENOSPC;
 

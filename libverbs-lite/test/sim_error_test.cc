@@ -205,7 +205,7 @@ TEST_CASE("places for PULLs that others have are told as argument, value and lim
   attr.max_reads_in = 3;
   CHECK(vl_create_qp(pd.get(), &attr) == nullptr);
   CHECK(errno == ENOSPC);
-  CHECK(TextNames("max_reads_out is 16 and max_reads_in 3"));
+  CHECK(TextNames("max_reads_out is 64 and max_reads_in 3"));
   CHECK(TextNames("4096 places for PULLs (read_pool)"));
   attr.max_reads_out = attr.max_reads_in = 0;
   qps.emplace_back(vl_create_qp(pd.get(), &attr));

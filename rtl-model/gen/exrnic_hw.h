@@ -597,7 +597,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
 #define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
-#define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
+#define EXRNIC_MAX_READS 64  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
 #define EXRNIC_READ_POOL 0x1000u  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
 #define EXRNIC_READ_SLICE 4  // Fewest places of a queue pair that may have any; see read_places
 #define EXRNIC_MODERATION_COUNT_MAX 0xffffu  // Most completions of a moderated completion queue's interrupt
@@ -611,7 +611,9 @@ static inline uint32_t exrnic_read_places(uint32_t value) {
   if (value <= 0) return 0;
   if (value <= 4) return 4;
   if (value <= 8) return 8;
-  return 16;
+  if (value <= 16) return 16;
+  if (value <= 32) return 32;
+  return 64;
 }
 
 // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.

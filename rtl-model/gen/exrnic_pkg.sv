@@ -378,7 +378,7 @@ package exrnic_pkg;
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
   localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
-  localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
+  localparam int unsigned MAX_READS = 32'h40;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
   localparam int unsigned READ_POOL = 32'h1000;  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
   localparam int unsigned READ_SLICE = 32'h4;  // Fewest places of a queue pair that may have any; see read_places
   localparam int unsigned MODERATION_COUNT_MAX = 32'hffff;  // Most completions of a moderated completion queue's interrupt
@@ -392,7 +392,9 @@ package exrnic_pkg;
     if (value <= 32'h0) return 32'h0;
     if (value <= 32'h4) return 32'h4;
     if (value <= 32'h8) return 32'h8;
-    return 32'h10;
+    if (value <= 32'h10) return 32'h10;
+    if (value <= 32'h20) return 32'h20;
+    return 32'h40;
   endfunction
 
   // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.

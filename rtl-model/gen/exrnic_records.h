@@ -82,7 +82,7 @@ constexpr unsigned kWqeIndexBits = 16;
 constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
 constexpr unsigned kWqeSlotsBits = 4;  // 0..WQE_SLOTS_MAX
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
-constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
+constexpr unsigned kReadsBits = 7;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
@@ -775,10 +775,10 @@ struct QpConfig {
     visit(rq_pbl, 64);
     visit(has_srq, 1);
     visit(srqn, kSrqnBits);
-    visit(places_out, 5);
-    visit(places_in, 5);
-    visit(max_reads_out, 5);
-    visit(max_reads_in, 5);
+    visit(places_out, 7);
+    visit(places_in, 7);
+    visit(max_reads_out, 7);
+    visit(max_reads_in, 7);
     visit(access, 8);
     visit(path_mtu, 13);
     visit(generation, 16);

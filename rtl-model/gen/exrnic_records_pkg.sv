@@ -76,7 +76,7 @@ package exrnic_records_pkg;
   typedef logic [511:0] wqe_slot_t;  // a slot of a ring
   typedef logic [3:0] wqe_slots_t;  // 0..WQE_SLOTS_MAX
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
-  typedef logic [4:0] reads_t;  // 0..MAX_READS
+  typedef logic [6:0] reads_t;  // 0..MAX_READS
   typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;

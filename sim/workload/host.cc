@@ -147,8 +147,11 @@ bool Host::takes_receives(const QueuePair& qp) const {
 // The same at both ends: as many as there are for each queue pair of the node that has most.
 uint32_t Host::places_for_pulls(const QueuePair& qp) const {
   if (!exrnic_of_wqe_opcode(traffic_of(qp).operation).pull) return 0;
-  const bool plenty = plan_.most_queue_pairs() * EXRNIC_MAX_READS <= records::kNReads;
-  return plenty ? EXRNIC_MAX_READS : EXRNIC_READ_SLICE;
+  uint32_t places = EXRNIC_MAX_READS;
+  while (places > EXRNIC_READ_SLICE && plan_.most_queue_pairs() * places > records::kNReads) {
+    places /= 2;
+  }
+  return places;
 }
 
 // ---- Setting up: a register or a command after the other, each when the one before has ended.

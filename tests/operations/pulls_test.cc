@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // PULLs: many under way, their limits, and what goes wrong with them.
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -71,7 +72,8 @@ TEST_CASE("as many requests are under way as the queue pair may have, and no mor
     Exchange e(200'000, options);
     ReadWatch watch(e.testbed.node(0));
     for (uint32_t i = 0; i < 24; ++i)
-      e.left.rnic.put(e.left.qp, pull_of(scattered(e.left.near, 12'000, 1 + i % 3), 0));
+      e.left.rnic.put(e.left.qp,
+                      pull_of(scattered(e.left.near, 12'000, 1 + i % std::min(limit, 8u)), 0));
     e.left.rnic.ring(e.left.qp);
     for (int i = 0; i < 24; ++i) REQUIRE(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
     CHECK(watch.most() == static_cast<int>(limit));
@@ -275,16 +277,19 @@ TEST_CASE("a queue pair has the places for its PULLs from its creation to its en
     return is && tenants.destroy(last) == EXRNIC_MBOX_STATUS_BAD_STATE;
   };
   tenants.fill(kFirstTenant, others - 1, EXRNIC_MAX_READS, EXRNIC_MAX_READS);
+  uint32_t next = kFirstTenant + others;
+  for (uint32_t places = EXRNIC_MAX_READS / 2; places >= 16; places /= 2)
+    tenants.fill(next++, 1, places, places);
   // 8 are left, and 12: a limit is rounded up to a power of two.
-  tenants.fill(kFirstTenant + others, 1, 5, 1);
+  tenants.fill(next++, 1, 5, 1);
   CHECK(refused(9, 1));
   CHECK(refused(1, 9));
   CHECK(refused(EXRNIC_MAX_READS, EXRNIC_MAX_READS));
-  tenants.fill(kFirstTenant + others + 1, 1, 8, 8);
+  tenants.fill(next++, 1, 8, 8);
   CHECK(refused(1, 0));
   CHECK(tenants.create(last, 0, 4) == EXRNIC_MBOX_STATUS_OK);
   CHECK(tenants.destroy(last) == EXRNIC_MBOX_STATUS_OK);
-  tenants.fill(kFirstTenant + others + 2, 1, 0, 3);
+  tenants.fill(next, 1, 0, 3);
   CHECK(refused(0, 1));
 
   // A reset keeps them; others may not have them. The end gives them back.

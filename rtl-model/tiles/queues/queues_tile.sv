@@ -33,6 +33,7 @@ module queues_tile
 );
 
   logic qp_init_done, srq_init_done, pulls_init_done, reads_init_done, scheduler_init_done;
+  logic pulls_move, reads_move;
   logic credits_init_done, credits_idle, pause_idle, watch_idle, retry_idle;
   assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       scheduler_init_done && credits_init_done;
@@ -40,7 +41,7 @@ module queues_tile
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
-  assign run.quiescent = 1'b1;
+  assign run.quiescent = !pulls_move && !reads_move;
 
   logic cleared;  // a new life of queue pair command.qpn begins
   assign cleared = command.qp_we && command.qp_clear;
@@ -172,7 +173,8 @@ module queues_tile
       .give_i(command.reads_give),
       .clear_qpn_i(command.qpn),
       .limit_i(command.qp_config.places_out),
-      .free_o(command.pulls_free)
+      .free_o(command.pulls_free),
+      .moves_o(pulls_move)
   );
 
   qp_fifo #(
@@ -200,7 +202,8 @@ module queues_tile
       .give_i(command.reads_give),
       .clear_qpn_i(command.qpn),
       .limit_i(command.qp_config.places_in),
-      .free_o(command.reads_free)
+      .free_o(command.reads_free),
+      .moves_o(reads_move)
   );
 
   // ---- Shared receive queues

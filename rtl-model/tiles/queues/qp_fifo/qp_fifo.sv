@@ -38,7 +38,8 @@ module qp_fifo
     input  logic       give_i,
     input  qpn_t       clear_qpn_i,
     input  reads_t     limit_i,  // most entries that it holds
-    output read_pool_t free_o    // places that no queue has
+    output read_pool_t free_o,   // places that no queue has
+    output logic       moves_o   // it changes, and none may be taken or given
 );
 
   // Entries are counted with one bit more than an index has: equal is empty.
@@ -112,6 +113,7 @@ module qp_fifo
       .qpn_i(clear_qpn_i),
       .limit_i,
       .free_o,
+      .moves_o,
       .at_qpn_i(place_qpn),
       .at_index_i(place_index),
       .at_o(place)

@@ -20,12 +20,13 @@ module slice_pool
     input  logic rst_ni,
     output logic init_done_o,
 
-    // A queue begins or ends, when nobody uses it, and some cycles behind the one before it.
+    // A queue begins or ends, when nobody uses it, and when no place moves.
     input  logic       take_i,   // it gets places for limit_i entries, which are free
     input  logic       give_i,   // it gives them back
     input  qpn_t       qpn_i,
     input  reads_t     limit_i,
     output read_pool_t free_o,
+    output logic       moves_o,
 
     // Where entry `index` of a queue is, combinational.
     input  qpn_t                   at_qpn_i  [2],
@@ -49,8 +50,7 @@ module slice_pool
     else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
-  // ---- A slice a cycle comes or goes, the first one last. The core may rest meanwhile: the others move
-  // with its next cycles, before an entry comes.
+  // ---- A slice a cycle comes or goes, the first one last.
   tables_t slices, slices_q, left_q, now_at;
   logic giving_q, moves;
   qpn_t qpn_q;
@@ -58,6 +58,7 @@ module slice_pool
   slice_t slices_at[2][Tables];
   assign slices = tables_t'(read_places(32'(limit_i)) >> OffsetBits);
   assign moves = left_q != '0;
+  assign moves_o = moves;
   assign now_at = left_q - 1'b1;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) left_q <= '0;
