@@ -139,6 +139,8 @@ def run_measures(text, measures, add_options=lambda parser: None):
     found.add_options(parser)
     processes.stop_on_signals()
     options = parser.parse_args()
+    if not options.results.exists():
+        parser.error(f"{options.results} is not there: make bench measures what the figures are compared with")
     for name in getattr(options, "only", None) or measures:
         measure, *names = measures[name]
         bench = Bench(options, names)
