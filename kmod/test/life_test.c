@@ -101,12 +101,12 @@ static void places_for_pulls_run_out(void)
 	while (!create_qp_of(&s) && made++ <= q.max_qp)
 		;
 	CHECK_EQ(errno, ENOSPC);
-	CHECK_EQ(made, q.read_pool / EXRNIC_MAX_READS);
+	CHECK_EQ(made, q.read_pool / SOME_READS);
 	s.qp.max_reads_out = 0;
 	CHECK_ERR(create_qp_of(&s), ENOSPC);
 	s.qp.max_reads_in = 0;
 	CHECK_ERR(create_qp_of(&s), 0);
-	s.qp.max_reads_in = EXRNIC_MAX_READS;
+	s.qp.max_reads_in = SOME_READS;
 	CHECK_ERR(create_qp_of(&s), ENOSPC);
 	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, first), 0);
 	CHECK_ERR(create_qp_of(&s), 0);

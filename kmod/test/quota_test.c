@@ -211,19 +211,19 @@ static void places_for_pulls(void)
 	s = make_set();
 	first = s.qpn;
 	CHECK_ERR(query(s.fd, &q), 0);
-	CHECK_EQ(count_objects(create_qp_of, &s) + 1, q.read_pool / 2 / EXRNIC_MAX_READS);
+	CHECK_EQ(count_objects(create_qp_of, &s) + 1, q.read_pool / 2 / SOME_READS);
 	s.qp.max_reads_out = 0;
 	CHECK_ERR(create_qp_of(&s), EDQUOT);
 	s.qp.max_reads_out = 1;
 	s.qp.max_reads_in = 0;
 	CHECK_ERR(create_qp_of(&s), EDQUOT);
 	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, first), 0);
-	for (unsigned int i = 0; i < EXRNIC_MAX_READS / EXRNIC_READ_SLICE; i++)
+	for (unsigned int i = 0; i < SOME_READS / EXRNIC_READ_SLICE; i++)
 		CHECK_ERR(create_qp_of(&s), 0);
 	CHECK_ERR(create_qp_of(&s), EDQUOT);
 	s.qp.max_reads_out = 0;
 	CHECK_ERR(create_qp_of(&s), 0);
-	s.qp.max_reads_in = EXRNIC_MAX_READS;
+	s.qp.max_reads_in = SOME_READS;
 	CHECK_ERR(create_qp_of(&s), 0);
 }
 

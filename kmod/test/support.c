@@ -226,8 +226,8 @@ struct exrnic_create_qp good_qp(const struct set *s)
 		.recv_cqn = s->cqn,
 		.service = EXRNIC_SERVICE_RC,
 		.srqn = EXRNIC_NO_SRQ,
-		.max_reads_out = EXRNIC_MAX_READS,
-		.max_reads_in = EXRNIC_MAX_READS,
+		.max_reads_out = SOME_READS,
+		.max_reads_in = SOME_READS,
 	};
 }
 

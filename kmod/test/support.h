@@ -114,7 +114,7 @@ struct set {
 	void *buffer;		/* buffer_pages of them, registered with all rights */
 	struct exrnic_create_qp qp;
 };
-enum { BUFFER_PAGES = 4, SLOTS = 64, CQ_ENTRIES = 128 };
+enum { BUFFER_PAGES = 4, SLOTS = 64, CQ_ENTRIES = 128, SOME_READS = 16 };
 
 /* PD, CQ, MR and QP in state RESET on a file of its own; gives up on failure. */
 struct set make_set(void);

@@ -248,13 +248,14 @@ class Tenants {
 constexpr uint32_t kFirstTenant = 30;
 
 void pull_both_ways(Exchange& e) {
+  constexpr uint32_t kEach = 900;
   std::mt19937_64 random(44);
   for (End* end : {&e.left, &e.right}) {
     End& peer = end == &e.left ? e.right : e.left;
-    const Bytes data = random_bytes(random, 3000 * EXRNIC_MAX_READS);
+    const Bytes data = random_bytes(random, kEach * EXRNIC_MAX_READS);
     peer.rnic.write(peer.far, 0, data);
     for (uint32_t i = 0; i < EXRNIC_MAX_READS; ++i)
-      end->rnic.put(end->qp, pull_of({element(end->near, uint64_t{i} * 3000, 3000)}, i * 3000));
+      end->rnic.put(end->qp, pull_of({element(end->near, uint64_t{i} * kEach, kEach)}, i * kEach));
     end->rnic.ring(end->qp);
     for (uint32_t i = 0; i < EXRNIC_MAX_READS; ++i)
       REQUIRE(end->wait().status == EXRNIC_CQE_STATUS_SUCCESS);
