@@ -129,6 +129,7 @@ soak: host ## Test longer | Random work, compared with models: make soak OPS=n I
 	@build/host/tests/cores/exrnic-soak $(OPS) $(SEED)
 	@build/host/tests/cores/cores_tests "[soak]"
 	@EXRNIC_TEST_CORES=ref build/host/tests/reliability/reliability_tests "[soak]"
+	@build/host/tests/operations/operations_tests "[soak]"
 	@build/host/tests/firmware/firmware_tests "[soak]"
 	@build/host/tests/protection/exrnic-protection-soak ref $(ACCESSES) $(SEED)
 	@build/host/tests/protection/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)

@@ -93,6 +93,7 @@ rtl-model/tiles/wire/efe_tx/tx_timer.sv
 rtl-model/tiles/wire/efe_tx/tx_turns.sv
 rtl-model/tiles/wire/efe_tx/tx_verdict.sv
 rtl-model/tiles/wire/efe_tx/tx_window.sv
+rtl-model/tiles/firmware/atomics/atomics.sv
 rtl-model/tiles/firmware/firmware_port/direct_commands.sv
 rtl-model/tiles/firmware/firmware_port/firmware_bells.sv
 rtl-model/tiles/firmware/firmware_port/firmware_blocks.sv

@@ -37,23 +37,6 @@ enum exrnic_fw_direct_status memory_look_up(const struct memory* at, uint32_t le
   return direct_run(EXRNIC_FW_DIRECT_LOOK_UP);
 }
 
-enum exrnic_fw_direct_status memory_read(const struct memory* at, uint64_t* value) {
-  enum exrnic_fw_direct_status status;
-
-  place(at, sizeof(*value));
-  status = direct_run(EXRNIC_FW_DIRECT_READ);
-  *value = (uint64_t)direct_result(EXRNIC_FW_MEMORY_WORD_DATA + 1) << 32 |
-           direct_result(EXRNIC_FW_MEMORY_WORD_DATA);
-  return status;
-}
-
-enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t value) {
-  place(at, sizeof(value));
-  direct_operand(EXRNIC_FW_MEMORY_WORD_DATA, (uint32_t)value);
-  direct_operand(EXRNIC_FW_MEMORY_WORD_DATA + 1, (uint32_t)(value >> 32));
-  return direct_run(EXRNIC_FW_DIRECT_WRITE);
-}
-
 enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
                                                uint32_t words) {
   enum exrnic_fw_direct_status status;
@@ -114,15 +97,6 @@ static void quote(const struct punt* punt) {
 enum exrnic_fw_direct_status answer_read(const struct punt* punt) {
   quote(punt);
   return direct_run(EXRNIC_FW_DIRECT_SEND_READ);
-}
-
-enum exrnic_fw_direct_status answer_atomic(const struct punt* punt, uint32_t request_id,
-                                           uint64_t value) {
-  answer_to(punt);
-  direct_operand(EXRNIC_FW_ANSWER_WORD_PAYLOAD, request_id);
-  direct_operand(EXRNIC_FW_ANSWER_WORD_PAYLOAD + 1, (uint32_t)(value >> 32));
-  direct_operand(EXRNIC_FW_ANSWER_WORD_PAYLOAD + 2, (uint32_t)value);
-  return direct_run(EXRNIC_FW_DIRECT_SEND_ATOMIC);
 }
 
 enum exrnic_fw_direct_status answer_refuse(const struct punt* punt, enum exrnic_term_code code) {

@@ -66,10 +66,6 @@ struct memory {
 /* May `length` bytes be accessed? Any length above 0. */
 enum exrnic_fw_direct_status memory_look_up(const struct memory* at, uint32_t length);
 
-/* 8 bytes at a multiple of 8, a little-endian number. */
-enum exrnic_fw_direct_status memory_read(const struct memory* at, uint64_t* value);
-enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t value);
-
 /* Up to 16 words, little-endian there, that do not cross a multiple of 64 bytes. */
 enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
                                                uint32_t words);
@@ -186,8 +182,6 @@ static inline void block_drop(uint32_t page) { dev_write(EXRNIC_REG_DEV_BLOCK_DR
  * waits for it any more.
  */
 enum exrnic_fw_direct_status answer_read(const struct punt* punt);
-enum exrnic_fw_direct_status answer_atomic(const struct punt* punt, uint32_t request_id,
-                                           uint64_t value);
 enum exrnic_fw_direct_status answer_refuse(const struct punt* punt, enum exrnic_term_code code);
 /* The code with which a request is refused whose memory is not granted. */
 enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status);

@@ -55,14 +55,7 @@ void Hardware::run(uint32_t op) {
     if (grants.erase(name) != 1) throw std::logic_error("what is revoked was not granted");
     return;
   }
-  if (words_[EXRNIC_FW_MEMORY_WORD_PD] == EXRNIC_FW_PD) return run_in_region(op);
-  uint32_t* data = &words_[EXRNIC_FW_MEMORY_WORD_DATA];
-  if (op == EXRNIC_FW_DIRECT_READ) {
-    data[0] = static_cast<uint32_t>(memory);
-    data[1] = static_cast<uint32_t>(memory >> 32);
-  } else if (op == EXRNIC_FW_DIRECT_WRITE) {
-    memory = uint64_t{data[1]} << 32 | data[0];
-  }
+  if (words_[EXRNIC_FW_MEMORY_WORD_PD] == EXRNIC_FW_PD) run_in_region(op);
 }
 
 void Hardware::run_in_region(uint32_t op) {

@@ -51,8 +51,7 @@ class Hardware {
 
   std::deque<std::array<uint32_t, EXRNIC_FW_PUNT_WORDS>> punts;
   std::vector<Direct> commands;
-  uint64_t memory = 0;                  // what READ finds and WRITE changes
-  std::map<uint64_t, uint32_t> region;  // the same of FW_PD: words by their offset
+  std::map<uint64_t, uint32_t> region;  // of FW_PD: words by their offset
   struct Bell {
     uint32_t page, number, index;
   };

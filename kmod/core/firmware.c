@@ -243,11 +243,6 @@ static void exrnic_firmware_tell_channels(struct exrnic_device *edev)
 	}
 }
 
-bool exrnic_device_has_atomics(const struct exrnic_device *edev)
-{
-	return !edev->firmware.present || READ_ONCE(edev->firmware.running);
-}
-EXRNIC_EXPORT(exrnic_device_has_atomics);
 
 static int exrnic_firmware_run(struct exrnic_device *edev)
 {

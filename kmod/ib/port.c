@@ -44,7 +44,7 @@ int exrnic_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_rd_atom = EXRNIC_IB_MAX_READS;
 	attr->max_qp_init_rd_atom = EXRNIC_IB_MAX_READS;
 	attr->max_res_rd_atom = limits->read_pool;
-	attr->atomic_cap = exrnic_device_has_atomics(dev->edev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
+	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_mcast_grp = EXRNIC_MAX_ATTACHED;
 	attr->max_mcast_qp_attach = EXRNIC_MAX_ATTACHED;
 	attr->max_total_mcast_qp_attach = EXRNIC_MAX_ATTACHED;

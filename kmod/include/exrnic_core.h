@@ -208,8 +208,6 @@ int exrnic_management_receive(struct exrnic_device *edev, u8 *frame);
 /* -ENODEV: it does not answer. Neither of them sleeps. */
 int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
 int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */
-/* Of peers: firmware does them, which may start, or fail, at any time; a device without a processor itself. Does not sleep. */
-bool exrnic_device_has_atomics(const struct exrnic_device *edev);
 /* One of enum exrnic_counter; U64_MAX: the device does not answer. */
 u64 exrnic_device_counter(struct exrnic_device *edev, unsigned int index);
 

@@ -139,10 +139,12 @@ module exrnic_core
   dma_read_if payload_read ();
   dma_read_if receive_read ();
   dma_read_if firmware_read ();
+  dma_read_if atomics_read ();
   dma_read_if firmware_payload_read ();
   stream_if #(.T(dma_write_cmd_t)) placed ();
   stream_if #(.T(dma_write_cmd_t)) completion ();
   stream_if #(.T(dma_write_cmd_t)) firmware_write ();
+  stream_if #(.T(dma_write_cmd_t)) atomics_write ();
   stream_if #(.T(dma_write_cmd_t)) event_write ();
   stream_if #(.T(vector_t)) irq ();
   stream_if #(.T(vector_t)) ports_irq ();
@@ -240,10 +242,12 @@ module exrnic_core
       .payload_read,
       .receive_read,
       .firmware_read,
+      .atomics_read,
       .firmware_payload_read,
       .placed,
       .completion,
       .firmware_write,
+      .atomics_write,
       .event_write,
       .ports_irq,
       .irq,
@@ -396,6 +400,10 @@ module exrnic_core
       .read(firmware_read),
       .write(firmware_write),
       .fence,
+      .xlate_of_atomics(xlate[XLATE_OF_ATOMICS]),
+      .atomics_read,
+      .atomics_write,
+      .writes,
       .event_o(event_src[EVENT_OF_FIRMWARE])
   );
 

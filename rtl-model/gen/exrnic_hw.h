@@ -1455,7 +1455,6 @@ enum exrnic_fw_line {
 // What a peer asks firmware for.
 enum exrnic_fw_punt_kind {
   EXRNIC_FW_PUNT_KIND_READ = 0,  // An RDMA Read Request; payload as in read_request
-  EXRNIC_FW_PUNT_KIND_ATOMIC = 1,  // An Atomic Request; payload as in atomic_request
   EXRNIC_FW_PUNT_KIND_MESSAGE = 2,  // A message of another node's firmware; payload as in fw_message. Needs no answer
 };
 
@@ -1465,7 +1464,6 @@ enum exrnic_fw_direct {
   EXRNIC_FW_DIRECT_READ = 2,  // Host memory to data, behind all writes accepted before
   EXRNIC_FW_DIRECT_WRITE = 3,  // Data to host memory; access has a right to write. Ends when it is with PCIe
   EXRNIC_FW_DIRECT_SEND_READ = 4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
-  EXRNIC_FW_DIRECT_SEND_ATOMIC = 5,  // The Atomic Response goes to the peer, likewise
   EXRNIC_FW_DIRECT_REFUSE = 6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
   EXRNIC_FW_DIRECT_SEND_MESSAGE = 7,  // A message to another node's firmware: enum fw_send_word
   EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Bytes of a region of FW_PD, which lie in one page, to what another node's firmware has granted, in segments of an MTU: enum fw_memory_word and fw_send_word
@@ -1550,11 +1548,11 @@ enum exrnic_fw_send_word {
   EXRNIC_FW_SEND_WORD_NODE = 15,  // The other node; not of REVOKE
 };
 
-// Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
+// Operands of SEND_READ and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
 enum exrnic_fw_answer_word {
   EXRNIC_FW_ANSWER_WORD_REQUEST = 0,  // As in the punt queue
   EXRNIC_FW_ANSWER_WORD_MSN = 1,  // As in the punt queue
-  EXRNIC_FW_ANSWER_WORD_PAYLOAD = 2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
+  EXRNIC_FW_ANSWER_WORD_PAYLOAD = 2,  // A read_request, 7 words. As in the punt queue
   EXRNIC_FW_ANSWER_WORD_CODE = 9,  // REFUSE: enum term_code
 };
 

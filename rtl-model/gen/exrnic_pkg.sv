@@ -1053,7 +1053,6 @@ package exrnic_pkg;
   // What a peer asks firmware for.
   typedef enum logic [7:0] {
     FW_PUNT_KIND_READ = 8'h0,  // An RDMA Read Request; payload as in read_request
-    FW_PUNT_KIND_ATOMIC = 8'h1,  // An Atomic Request; payload as in atomic_request
     FW_PUNT_KIND_MESSAGE = 8'h2  // A message of another node's firmware; payload as in fw_message. Needs no answer
   } fw_punt_kind_e;
 
@@ -1063,7 +1062,6 @@ package exrnic_pkg;
     FW_DIRECT_READ = 8'h2,  // Host memory to data, behind all writes accepted before
     FW_DIRECT_WRITE = 8'h3,  // Data to host memory; access has a right to write. Ends when it is with PCIe
     FW_DIRECT_SEND_READ = 8'h4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
-    FW_DIRECT_SEND_ATOMIC = 8'h5,  // The Atomic Response goes to the peer, likewise
     FW_DIRECT_REFUSE = 8'h6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
     FW_DIRECT_SEND_MESSAGE = 8'h7,  // A message to another node's firmware: enum fw_send_word
     FW_DIRECT_SEND_DATA = 8'h8,  // Bytes of a region of FW_PD, which lie in one page, to what another node's firmware has granted, in segments of an MTU: enum fw_memory_word and fw_send_word
@@ -1131,11 +1129,11 @@ package exrnic_pkg;
     FW_SEND_WORD_NODE = 5'hf  // The other node; not of REVOKE
   } fw_send_word_e;
 
-  // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
+  // Operands of SEND_READ and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
   typedef enum logic [4:0] {
     FW_ANSWER_WORD_REQUEST = 5'h0,  // As in the punt queue
     FW_ANSWER_WORD_MSN = 5'h1,  // As in the punt queue
-    FW_ANSWER_WORD_PAYLOAD = 5'h2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
+    FW_ANSWER_WORD_PAYLOAD = 5'h2,  // A read_request, 7 words. As in the punt queue
     FW_ANSWER_WORD_CODE = 5'h9  // REFUSE: enum term_code
   } fw_answer_word_e;
 

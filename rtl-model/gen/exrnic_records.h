@@ -132,7 +132,7 @@ enum EventSource : uint8_t {
 constexpr unsigned kCreditBits = 15;
 
 // ---- dma: DMA of payload, completions and interrupts.
-constexpr unsigned kReadClients = 5;  // Items of read_client
+constexpr unsigned kReadClients = 6;  // Items of read_client
 constexpr unsigned kWriteCountBits = 3;  // Writes that were accepted and are not out: the queue of dma_write, and one that leaves
 
 // Whose reads of host memory.
@@ -142,6 +142,7 @@ enum ReadClient : uint8_t {
   kReadOfPayload = 2,  // the requester's, and between it what firmware sends
   kReadOfReceives = 3,
   kReadOfFirmware = 4,
+  kReadOfAtomics = 5,
 };
 
 // Where the bytes of a write come from.
@@ -225,7 +226,7 @@ enum Answer : uint8_t {
 };
 
 // ---- translation: Address translation.
-constexpr unsigned kXlateClients = 6;  // Items of xlate_client
+constexpr unsigned kXlateClients = 7;  // Items of xlate_client
 constexpr unsigned kMrLifeBits = 16;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
 // For whom is translated.
@@ -236,6 +237,7 @@ enum XlateClient : uint8_t {
   kXlateOfReceives = 3,
   kXlateOfFirmware = 4,
   kXlateOfSlots = 5,  // the requester's work requests
+  kXlateOfAtomics = 6,
 };
 
 // What a translation ends with.
@@ -911,6 +913,7 @@ struct QpSq {
   bool needs_peer = false;  // its next work request is for the peer
   bool withdrawn = false;  // as ended.withdrawn: it has gone back to what had not ended then
   bool pulled = false;  // its last work request that has begun was a PULL: the next one reads nothing before what came is written
+  bool pull_reads = false;  // its last PULL was no atomic: one waits for it, as the peer may read for it later than it executes that
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -933,6 +936,7 @@ struct QpSq {
     visit(needs_peer, 1);
     visit(withdrawn, 1);
     visit(pulled, 1);
+    visit(pull_reads, 1);
   }
   bool operator==(const QpSq& other) const {
     return halted == other.halted &&
@@ -953,7 +957,8 @@ struct QpSq {
            asked == other.asked &&
            needs_peer == other.needs_peer &&
            withdrawn == other.withdrawn &&
-           pulled == other.pulled;
+           pulled == other.pulled &&
+           pull_reads == other.pull_reads;
   }
 };
 

@@ -126,7 +126,7 @@ package exrnic_records_pkg;
   typedef logic [14:0] credit_t;
 
   // ---- dma: DMA of payload, completions and interrupts.
-  localparam int unsigned READ_CLIENTS = 5;  // Items of read_client
+  localparam int unsigned READ_CLIENTS = 6;  // Items of read_client
   typedef logic [2:0] write_count_t;  // Writes that were accepted and are not out: the queue of dma_write, and one that leaves
 
   // Whose reads of host memory.
@@ -135,7 +135,8 @@ package exrnic_records_pkg;
     READ_OF_WQE = 3'd1,
     READ_OF_PAYLOAD = 3'd2,  // the requester's, and between it what firmware sends
     READ_OF_RECEIVES = 3'd3,
-    READ_OF_FIRMWARE = 3'd4
+    READ_OF_FIRMWARE = 3'd4,
+    READ_OF_ATOMICS = 3'd5
   } read_client_e;
 
   // Where the bytes of a write come from.
@@ -219,7 +220,7 @@ package exrnic_records_pkg;
   } answer_e;
 
   // ---- translation: Address translation.
-  localparam int unsigned XLATE_CLIENTS = 6;  // Items of xlate_client
+  localparam int unsigned XLATE_CLIENTS = 7;  // Items of xlate_client
   typedef logic [15:0] mr_life_t;  // A count of what an STag has been: of the driver's registrations and invalidations, and of registrations by work requests
 
   // For whom is translated.
@@ -229,7 +230,8 @@ package exrnic_records_pkg;
     XLATE_OF_COMPLETER = 3'd2,
     XLATE_OF_RECEIVES = 3'd3,
     XLATE_OF_FIRMWARE = 3'd4,
-    XLATE_OF_SLOTS = 3'd5  // the requester's work requests
+    XLATE_OF_SLOTS = 3'd5,  // the requester's work requests
+    XLATE_OF_ATOMICS = 3'd6
   } xlate_client_e;
 
   // What a translation ends with.
@@ -493,6 +495,7 @@ package exrnic_records_pkg;
     logic needs_peer;  // its next work request is for the peer
     logic withdrawn;  // as ended.withdrawn: it has gone back to what had not ended then
     logic pulled;  // its last work request that has begun was a PULL: the next one reads nothing before what came is written
+    logic pull_reads;  // its last PULL was no atomic: one waits for it, as the peer may read for it later than it executes that
   } qp_sq_t;
 
   // What the completer has seen the end of.

@@ -83,11 +83,10 @@ class Harness:
 
 HARNESSES = [
     Harness("requests", "read", "an RDMA Read Request of any words", ("ROOM",)),
-    Harness("requests", "atomic", "an Atomic Request of any words", ("ROOM",)),
     Harness("receives", "done", "a DONE of any words and node, in any state", ("GOOD_STATE",)),
     Harness("receives", "close", "the end of a channel, in any state", ("GOOD_STATE",)),
 ]
-HANDLERS = ("app/atomic.c", "app/channel.c", "app/read.c", "app/receives.c", "app/reduce.c", "app/sends.c",
+HANDLERS = ("app/channel.c", "app/read.c", "app/receives.c", "app/reduce.c", "app/sends.c",
             "hal/port.c")
 # As firmware is compiled, but that its registers are functions (hal/devices.h).
 PREPROCESSOR = ("mipsel-linux-gnu-gcc", "-E", "-std=gnu11", "-ffreestanding", "-U__mips__", "-DFW_VERSION=0",

@@ -115,7 +115,10 @@ void ReadServer::execute(const Gather::Result& found) {
                           EXRNIC_ACCESS_REMOTE_ATOMIC};
   scatter_.scatter(place, 0, bytes, [this, old](Verdict verdict) {
     if (!turn_.qp().serves_peer()) return turn_.end(true);
-    verdict == Verdict::kOk ? submit_atomic(old) : refuse(refusal(verdict));
+    if (verdict != Verdict::kOk) return refuse(refusal(verdict));
+    dma_write_.then([this, old] {  // a PULL behind it sees what it has written
+      turn_.exists() && turn_.qp().serves_peer() ? submit_atomic(old) : turn_.end(true);
+    });
   });
 }
 

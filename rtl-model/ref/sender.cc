@@ -98,13 +98,18 @@ void Sender::wait_for_peer() {
   turn_.end(true);
 }
 
-// PULLs and other work are never under way together: so completions come in order.
+// PULLs and other work are never under way together: so completions come in order. Nor is an atomic with
+// PULLs before it that are none: the peer may read for them later than it executes it.
 bool Sender::may_begin() {
   const QueuePair& qp = turn_.qp();
   const size_t under_way = qp.at.pulls.size();
   if (qp.at.probe == Probe::kOut && !qp.all_ended()) return false;
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
-  if (op().pull) return qp.all_ended() && under_way + work_.read_requests() <= qp.has.reads_out;
+  if (op().pull) {
+    const bool in_order =
+        !op().atomic || std::all_of(qp.at.pulls.begin(), qp.at.pulls.end(), is_atomic);
+    return in_order && qp.all_ended() && under_way + work_.read_requests() <= qp.has.reads_out;
+  }
   return under_way == 0 && (!op().stays || qp.all_ended());
 }
 

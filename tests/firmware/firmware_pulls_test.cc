@@ -258,6 +258,29 @@ TEST_CASE("a queue pair whose peer is gone comes to rest when its requests die w
   CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == 1);
 }
 
+TEST_CASE("PULLs by firmware and atomics of one queue pair are answered in their order") {
+  Pulls pair;
+  constexpr uint64_t kAt = 0xb;  // in the far region, whose base makes it a multiple of 8
+  constexpr uint32_t kRounds = 12;
+  const Bytes zeros(8);
+  pair.right.rnic.write(pair.right.far, kAt, zeros);
+  for (uint32_t i = 0; i < kRounds; ++i) {
+    pair.left.rnic.put(pair.left.qp, pull_of({element(pair.left.near, 32 * i, 8)}, kAt));
+    pair.left.rnic.put(pair.left.qp, fetch_add_of(element(pair.left.near, 32 * i + 16, 8), kAt, 1));
+  }
+  pair.left.rnic.ring(pair.left.qp);
+  for (uint32_t i = 0; i < 2 * kRounds; ++i)
+    REQUIRE(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  for (uint32_t i = 0; i < kRounds; ++i) {
+    CHECK(pair.left.rnic.read(pair.left.near, 32 * i, 8)[0] == i);
+    CHECK(pair.left.rnic.read(pair.left.near, 32 * i + 16, 8)[0] == i);
+  }
+  CHECK(pair.punts() >= 1);
+  CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_ATOMICS_SERVED) == kRounds);
+  pair.expect_nothing_refused();
+  pair.rest();
+}
+
 TEST_CASE("a full punt queue holds requests back; none is lost, and commands are served") {
   Pulls pair;
   pair.hoard();

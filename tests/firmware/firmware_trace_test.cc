@@ -53,8 +53,8 @@ const nlohmann::json& on_processor(const TraceEvents& arrow) {
   return *std::find_if(arrow.begin(), arrow.end(), at);
 }
 
-TEST_CASE("a PULL by firmware and an atomic: to the peer, its processor runs, and back to a CQE") {
-  const TraceEvents events = traced({pull, add});
+TEST_CASE("PULLs by firmware: to the peer, its processor runs, and back to a CQE") {
+  const TraceEvents events = traced({pull, pull});
   const auto all = arrows(events);
   REQUIRE(all.size() == 2);
   for (const auto& [id, arrow] : all) {
@@ -72,12 +72,12 @@ TEST_CASE("a PULL by firmware and an atomic: to the peer, its processor runs, an
   }
 }
 
-TEST_CASE("a PULL that hardware answers does not pass the processor") {
-  const TraceEvents events = traced({pull}, EXRNIC_PULL_MODE_HARDWARE);
+TEST_CASE("a PULL and an atomic that hardware answers do not pass the processor") {
+  const TraceEvents events = traced({pull, add}, EXRNIC_PULL_MODE_HARDWARE);
   const auto all = arrows(events);
-  REQUIRE(all.size() == 1);
-  for (const nlohmann::json& point : all.begin()->second)
-    CHECK(point["tid"] != EXRNIC_TRACE_TRACK_PROCESSOR);
+  REQUIRE(all.size() == 2);
+  for (const auto& [id, arrow] : all)
+    for (const nlohmann::json& point : arrow) CHECK(point["tid"] != EXRNIC_TRACE_TRACK_PROCESSOR);
 }
 
 TEST_CASE("a SEND behind atomics has its own receive on its arrow, and they have none") {

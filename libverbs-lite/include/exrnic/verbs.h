@@ -104,9 +104,9 @@ struct vl_rnic_attr {
  *               once
  *   NULL        what the environment variable VL_DEVICE says, else "exrnic0"
  *
- * Firmware of "sim:PATH": the library has its own, and loads it when a region with
- * VL_ACCESS_REMOTE_ATOMIC or a message channel first needs it. The environment variable VL_FIRMWARE
- * names a file to take instead, and, if it is empty, none: all works but what firmware does.
+ * Firmware of "sim:PATH": the library has its own, and loads it when a message channel first needs
+ * it. The environment variable VL_FIRMWARE names a file to take instead, and, if it is empty, none:
+ * all works but what firmware does.
  *
  * ENOENT, EACCES, ECONNREFUSED: no such device, no right to it, nobody serves the socket.
  * EPROTONOSUPPORT: the kernel module or the device has another version than this library. ENOSPC:
@@ -150,8 +150,7 @@ enum vl_access {
  * Registers [address, address + length), length >= 1, which stays the caller's memory: it is
  * pinned, and must stay mapped, until vl_deallocate_mr. access: VL_ACCESS_* or zero. ENOMEM: beyond
  * RLIMIT_MEMLOCK. ENOSPC: no STag left. EFAULT: not all of it is mapped (writable, where a right
- * asks for it). EOPNOTSUPP: "sim:PATH" with VL_ACCESS_REMOTE_ATOMIC, and firmware has failed for
- * good.
+ * asks for it).
  */
 VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t length, int access);
 
@@ -201,9 +200,6 @@ VL_API int vl_get_pbl(struct vl_mr* mr, uint64_t* entries, uint32_t* pages, uint
  * peer; then it may be bound again. What it was bound to ends it, too: the region that is
  * invalidated, reallocated or deallocated, and the queue pair that goes to RESET or is destroyed;
  * before it is bound again it is to be invalidated all the same. ENOSPC: no STag left.
- *
- * Atomics by a window need firmware, as all do: with "sim:PATH" only a region with
- * VL_ACCESS_REMOTE_ATOMIC, or a message channel, loads it.
  */
 VL_API struct vl_mw* vl_allocate_mw(struct vl_pd* pd);
 

@@ -382,9 +382,6 @@ class SimTransport : public Transport {
   // The STag.
   uint32_t PublishMr(const MrRequest& request) {
     CheckMapped(request.address, request.length, (request.access & kWriteAccess) != 0);
-    // Firmware executes the atomics of peers, who may do some as soon as they know the STag.
-    if ((request.access & EXRNIC_ACCESS_REMOTE_ATOMIC) != 0 && firmware_.is_offered())
-      firmware_.Start();
     Mr mr = {request, SimPbl(&arena_, request.address, request.length)};
     Taken number(&stags_);
     exrnic_mbox_register_mr in = {};

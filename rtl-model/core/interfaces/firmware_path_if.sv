@@ -6,6 +6,8 @@ interface firmware_path_if
 ();
   logic            active;  // it takes requests
   logic            lost;    // it has lost requests of the requester's queue pair
+  logic            held;    // it has requests of the responder's queue pair
+  logic            atomics; // which has atomics under way
   fw_grant_index_t grant_index;  // what has it granted? Combinational
   fw_grant_t       grant;
   logic            placing;  // granted bytes are in hand
@@ -16,11 +18,11 @@ interface firmware_path_if
   punt_t           punt;
 
   modport firmware(
-      output active, lost, grant, crowded, punt_ready,
+      output active, lost, held, atomics, grant, crowded, punt_ready,
       input grant_index, placing, node, punt_valid, punt
   );
   modport engines(
-      input active, lost, grant, crowded, punt_ready,
+      input active, lost, held, atomics, grant, crowded, punt_ready,
       output grant_index, placing, node, punt_valid, punt
   );
 

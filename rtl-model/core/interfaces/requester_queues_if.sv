@@ -17,7 +17,7 @@ interface requester_queues_if
   logic   pull_push;
   pull_t  pull_new;
   reads_t read_count;  // those of its peer;
-  reads_t punt_count;  // and of them in firmware's hands
+  reads_t punt_count;  // and of them that firmware or atomics have
   read_t  read_head;
   logic   read_pop;
   logic   read_set;

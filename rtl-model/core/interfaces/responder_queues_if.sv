@@ -24,7 +24,6 @@ interface responder_queues_if
   logic   pull_set;
   pull_t  pull_rest;
   reads_t read_count;  // with those in firmware's hands:
-  reads_t punt_count;
   logic   read_push;
   read_t  read_new;
 
@@ -39,7 +38,7 @@ interface responder_queues_if
   slot_ring_id_t clear_ring_id;
 
   modport responder(
-      input status_ready, pull_count, pull_head, read_count, punt_count, posted_valid, posted,
+      input status_ready, pull_count, pull_head, read_count, posted_valid, posted,
       input clear_ring, clear_ring_id,
       output peer_we, peer, refused_we, refused, rq_we, rq_consumer, srq_we, srq_consumer,
       output srq_limit, status_valid,
@@ -47,7 +46,7 @@ interface responder_queues_if
       output pause_code, taken, taken_what
   );
   modport queues(
-      output status_ready, pull_count, pull_head, read_count, punt_count, posted_valid, posted,
+      output status_ready, pull_count, pull_head, read_count, posted_valid, posted,
       output clear_ring, clear_ring_id,
       input peer_we, peer, refused_we, refused, rq_we, rq_consumer, srq_we, srq_consumer,
       input srq_limit, status_valid,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A request of a peer, an RDMA Read or an atomic of any words, gets its answer. */
-#include "app/atomic.h"
+/* An RDMA Read Request of any words gets its answer. */
 #include "app/read.h"
 #include "hal/port.h"
 #include "hardware.h"
@@ -17,14 +16,5 @@ void prove_read(void) {
   punt_read(&punt, READ_WORDS + MORE);
   read_serve(&punt);
   __CPROVER_assert(started == EXRNIC_FW_DIRECT_SEND_READ || started == EXRNIC_FW_DIRECT_REFUSE,
-                   "it is answered");
-}
-
-void prove_atomic(void) {
-  struct punt punt;
-
-  punt_read(&punt, ATOMIC_WORDS + MORE);
-  atomic_serve(&punt);
-  __CPROVER_assert(started == EXRNIC_FW_DIRECT_SEND_ATOMIC || started == EXRNIC_FW_DIRECT_REFUSE,
                    "it is answered");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The on-chip processor, and firmware's way to the data path.
+// The on-chip processor, firmware's way to the data path, and atomics, which need no firmware.
 
 module firmware_tile
   import exrnic_pkg::*;
@@ -27,6 +27,10 @@ module firmware_tile
     dma_read_if.client read,
     stream_if.source   write,
     fence_if.asker     fence,
+    xlate_if.client    xlate_of_atomics,
+    dma_read_if.client atomics_read,
+    stream_if.source   atomics_write,
+    writes_if.reader   writes,
 
     output event_t event_o
 );
@@ -98,6 +102,10 @@ module firmware_tile
       .dma_read(read),
       .dma_write(write),
       .fence,
+      .xlate_of_atomics,
+      .atomics_read,
+      .atomics_write,
+      .writes,
       .send,
       .event_o
   );

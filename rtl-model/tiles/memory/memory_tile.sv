@@ -16,11 +16,13 @@ module memory_tile
     dma_read_if.server payload_read,
     dma_read_if.server receive_read,
     dma_read_if.server firmware_read,
+    dma_read_if.server atomics_read,
     dma_read_if.asked firmware_payload_read,
-    // Data, completions, firmware's, events, interrupts of ports, interrupts of the control vector.
+    // Data, completions, firmware's, atomics', events, interrupts of ports, interrupts of the control vector.
     stream_if.sink     placed,
     stream_if.sink     completion,
     stream_if.sink     firmware_write,
+    stream_if.sink     atomics_write,
     stream_if.sink     event_write,
     stream_if.sink     ports_irq,
     stream_if.sink     irq,
@@ -84,24 +86,29 @@ module memory_tile
   assign read_valid[READ_OF_PAYLOAD] = payload_read.valid || firmware_payload_read.valid;
   assign read_valid[READ_OF_RECEIVES] = receive_read.valid;
   assign read_valid[READ_OF_FIRMWARE] = firmware_read.valid;
+  assign read_valid[READ_OF_ATOMICS] = atomics_read.valid;
   assign read_req[READ_OF_WQE] = wqe_read.req;
   assign read_req[READ_OF_PAYLOAD] =
       payload_read.valid ? payload_read.req : firmware_payload_read.req;
   assign read_req[READ_OF_RECEIVES] = receive_read.req;
   assign read_req[READ_OF_FIRMWARE] = firmware_read.req;
+  assign read_req[READ_OF_ATOMICS] = atomics_read.req;
   assign wqe_read.ready = read_ready[READ_OF_WQE];
   assign payload_read.ready = read_ready[READ_OF_PAYLOAD];
   assign firmware_payload_read.ready = payload_read.ready && !payload_read.valid;
   assign receive_read.ready = read_ready[READ_OF_RECEIVES];
   assign firmware_read.ready = read_ready[READ_OF_FIRMWARE];
+  assign atomics_read.ready = read_ready[READ_OF_ATOMICS];
   assign wqe_read.beat_valid = beat_valid[READ_OF_WQE];
   assign payload_read.beat_valid = beat_valid[READ_OF_PAYLOAD];
   assign receive_read.beat_valid = beat_valid[READ_OF_RECEIVES];
   assign firmware_read.beat_valid = beat_valid[READ_OF_FIRMWARE];
+  assign atomics_read.beat_valid = beat_valid[READ_OF_ATOMICS];
   assign wqe_read.beat = beat;
   assign payload_read.beat = beat;
   assign receive_read.beat = beat;
   assign firmware_read.beat = beat;
+  assign atomics_read.beat = beat;
 
   xlate #(
       .CLIENTS(XLATE_CLIENTS)
@@ -164,11 +171,10 @@ module memory_tile
       .event_o(event_read_o)
   );
 
-  // ---- Writes: the responder's, and the completer's with firmware's and the other interrupts between
-  // them.
+  // ---- Writes: the responder's, and the completer's with all others between them.
   logic [1:0] write_valid, write_ready;
   dma_write_cmd_t write_cmd[2];
-  assign write_valid = {completion.valid || firmware_write.valid || event_write.valid || irq.valid ||
+  assign write_valid = {completion.valid || firmware_write.valid || atomics_write.valid || event_write.valid || irq.valid ||
                         ports_irq.valid, placed.valid};
   assign write_cmd[0] = placed.data;
   always_comb begin
@@ -177,6 +183,8 @@ module memory_tile
       write_cmd[1] = completion.data;
     end else if (firmware_write.valid) begin
       write_cmd[1] = firmware_write.data;
+    end else if (atomics_write.valid) begin
+      write_cmd[1] = atomics_write.data;
     end else if (event_write.valid) begin
       write_cmd[1] = event_write.data;
     end else if (irq.valid || ports_irq.valid) begin
@@ -187,7 +195,8 @@ module memory_tile
   assign placed.ready = write_ready[0];
   assign completion.ready = write_ready[1];
   assign firmware_write.ready = write_ready[1] && !completion.valid;
-  assign event_write.ready = firmware_write.ready && !firmware_write.valid;
+  assign atomics_write.ready = firmware_write.ready && !firmware_write.valid;
+  assign event_write.ready = atomics_write.ready && !atomics_write.valid;
   assign irq.ready = event_write.ready && !event_write.valid;
   assign ports_irq.ready = irq.ready && !irq.valid;
 

@@ -139,7 +139,6 @@ module queues_tile
   assign requester.punt_count = firmware.open[0];
   assign responder.pull_count = pull_count[1];
   assign responder.read_count = read_count[1] + firmware.open[1];
-  assign responder.punt_count = firmware.open[1];
   assign command.pull_count = pull_count[2];
   // Those that are lost with firmware are over when the peer has been told, or is gone.
   logic tells;

@@ -76,7 +76,7 @@ module direct_commands
   assign is_memory =
       op_q inside {FW_DIRECT_LOOK_UP, FW_DIRECT_READ, FW_DIRECT_WRITE, FW_DIRECT_SEND_DATA};
   assign is_send = op_q inside {FW_DIRECT_SEND_MESSAGE, FW_DIRECT_SEND_DATA};
-  assign is_answer = op_q inside {FW_DIRECT_SEND_READ, FW_DIRECT_SEND_ATOMIC, FW_DIRECT_REFUSE};
+  assign is_answer = op_q inside {FW_DIRECT_SEND_READ, FW_DIRECT_REFUSE};
 
   // ---- Memory: are the operands sane?
   localparam int unsigned BlockBits = $clog2(FW_DIRECT_BYTES);
@@ -96,9 +96,9 @@ module direct_commands
 
   // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
   // is touched, and nobody gets an answer who did not ask.
-  logic [31:0] request;
   logic open, granted_to;
-  /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+  /* verilator lint_off UNUSEDSIGNAL */  // its kind says nothing here; a reader needs a part of the record
+  logic [31:0] request;
   qp_t row;
   /* verilator lint_on UNUSEDSIGNAL */
   assign request = is_memory ? word_q[FW_MEMORY_WORD_REQUEST] : word_q[FW_ANSWER_WORD_REQUEST];
@@ -335,17 +335,10 @@ module direct_commands
     if (answer_valid_o) begin
       for (int unsigned i = 0; i < READ_REQUEST_BYTES / 4; i++)
         answer_o.request[$bits(read_request_t)-1-32*i-:32] = word_q[32'(FW_ANSWER_WORD_PAYLOAD) + i];
-      if (op_q == FW_DIRECT_SEND_ATOMIC)
-        answer_o.request[$bits(read_request_t)-$bits(atomic_response_t)-1:0] = '0;
       answer_o.msn = word_q[FW_ANSWER_WORD_MSN];
-      answer_o.atomic = request[FW_REQUEST_NUMBER_SHIFT-1:0] == 4'(FW_PUNT_KIND_ATOMIC);
       answer_o.firmware = 1'b1;
       answer_o.code = term_code_e'(word_q[FW_ANSWER_WORD_CODE][15:0]);
-      unique case (op_q)
-        FW_DIRECT_SEND_READ: answer_o.answer = ANSWER_READ;
-        FW_DIRECT_SEND_ATOMIC: answer_o.answer = ANSWER_ATOMIC;
-        default: answer_o.answer = ANSWER_REFUSED;
-      endcase
+      answer_o.answer = op_q == FW_DIRECT_SEND_READ ? ANSWER_READ : ANSWER_REFUSED;
     end
   end
 

@@ -42,6 +42,12 @@ module firmware_port
     stream_if.source   dma_write,
     fence_if.asker     fence,
 
+    // For atomics
+    xlate_if.client    xlate_of_atomics,
+    dma_read_if.client atomics_read,
+    stream_if.source   atomics_write,
+    writes_if.reader   writes,
+
     firmware_send_if.firmware send,
 
     output event_t event_o
@@ -50,7 +56,6 @@ module firmware_port
   logic clear;
   assign clear = command.qp_we && command.qp_clear;
   assign pages.active = path.active;
-  assign queues.answer_qpn = qp.index;
 
   localparam int unsigned WordBits = $clog2(FW_DIRECT_WORDS);
 
@@ -137,16 +142,22 @@ module firmware_port
 
   assign line_o = punts != '0;
 
-  // ---- Requests
+  // ---- Requests. Atomics are not firmware's, nor is what stands behind one of them. They wait until firmware
+  // has answered what stands before.
   logic pushed, answered, requests_idle, init_done;
-  assign pushed = path.punt_valid && path.punt_ready;
-  assign answered = queues.answer_valid && queues.answer_ready;
+  logic for_atomics, queue_ready, atomics_ready, atomics_idle, atomics_quiescent, commands_quiescent;
+  assign path.held = open[1] != '0;
+  assign path.atomics = in_atomics[1] != '0;
+  assign for_atomics = !path.punt.message && (path.punt.atomic || path.atomics);
+  assign path.punt_ready = for_atomics ? atomics_ready && !path.held : queue_ready;
+  assign pushed = path.punt_valid && path.punt_ready && !for_atomics;
+  assign quiescent_o = commands_quiescent && atomics_quiescent;
   punt_queue u_queue (
       .clk_i,
       .rst_ni,
       .empty_i(!path.active),
-      .push_valid_i(path.punt_valid),
-      .push_ready_o(path.punt_ready),
+      .push_valid_i(path.punt_valid && !for_atomics),
+      .push_ready_o(queue_ready),
       .push_i(path.punt),
       .node_i(path.node),
       .crowded_o(path.crowded),
@@ -159,6 +170,7 @@ module firmware_port
 
   stream_if #(.T(qpn_t)) lost_wake ();
   stream_if #(.T(qpn_t)) command_wake ();
+  stream_if #(.T(qpn_t)) atomics_wake ();
   logic [3:0] lost;
   reads_t open[4], answerable;
   assign answerable = open[3];
@@ -183,7 +195,10 @@ module firmware_port
       .wake_ready_i(lost_wake.ready),
       .wake_qpn_o(lost_wake.data)
   );
-  assign queues.open = '{open[0], open[1], open[2]};
+  reads_t in_atomics[3];
+  for (genvar i = 0; i < 3; i++) begin : gen_open
+    assign queues.open[i] = open[i] + in_atomics[i];
+  end
   assign queues.lost = lost[2];
   assign path.lost = lost[0];
   assign init_done_o = init_done;
@@ -195,7 +210,7 @@ module firmware_port
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .quiescent_o,
+      .quiescent_o(commands_quiescent),
       .idle_o(commands_idle),
       .settings,
       .start_i(starts),
@@ -208,9 +223,9 @@ module firmware_port
       .qp,
       .open_i(answerable),
       .lost_i(lost[3]),
-      .answer_valid_o(queues.answer_valid),
-      .answer_ready_i(queues.answer_ready),
-      .answer_o(queues.answer),
+      .answer_valid_o(answer_valid[0]),
+      .answer_ready_i(queues.answer_ready && !answers_atomics),
+      .answer_o(answer[0]),
       .wake(command_wake),
       .xlate,
       .dma_read,
@@ -233,12 +248,70 @@ module firmware_port
       .grant_o(path.grant)
   );
 
-  assign wake.valid = lost_wake.valid || command_wake.valid;
-  assign wake.data = lost_wake.valid ? lost_wake.data : command_wake.data;
-  assign lost_wake.ready = wake.ready;
-  assign command_wake.ready = wake.ready && !lost_wake.valid;
+  atomics u_atomics (
+      .clk_i,
+      .rst_ni,
+      .quiesce_i,
+      .quiescent_o(atomics_quiescent),
+      .idle_o(atomics_idle),
+      .push_valid_i(path.punt_valid && for_atomics && !path.held),
+      .push_ready_o(atomics_ready),
+      .push_i(path.punt),
+      .clear_i(clear),
+      .clear_qpn_i(command.qpn),
+      .look_i(queues.look),
+      .look_qpn_i(queues.look_qpn),
+      .count_o(in_atomics),
+      .answer_valid_o(answer_valid[1]),
+      .answer_ready_i(queues.answer_ready && answers_atomics),
+      .answer_qpn_o(atomics_qpn),
+      .answer_o(answer[1]),
+      .wake(atomics_wake),
+      .xlate(xlate_of_atomics),
+      .read(atomics_read),
+      .write(atomics_write),
+      .writes
+  );
 
-  assign idle_o = init_done && commands_idle && requests_idle && punts == '0 && !bell_any;
+  // ---- Of two who answer one is first, and who was offered stays.
+  logic [1:0] answer_valid;
+  read_t answer[2];
+  qpn_t atomics_qpn;
+  logic answers_atomics, answer_waits_q, answer_kept_q;
+  assign answers_atomics = answer_waits_q ? answer_kept_q : !answer_valid[0];
+  assign answered = answer_valid[0] && queues.answer_ready && !answers_atomics;
+  assign queues.answer_valid = answer_valid != '0;
+  assign queues.answer = answers_atomics ? answer[1] : answer[0];
+  assign queues.answer_qpn = answers_atomics ? atomics_qpn : qp.index;
+
+  // Likewise of three who wake.
+  typedef enum logic [1:0] {WAKE_LOST, WAKE_COMMAND, WAKE_ATOMICS} wakes_e;
+  wakes_e wakes, wakes_kept_q;
+  logic wake_waits_q;
+  always_comb begin
+    if (wake_waits_q) wakes = wakes_kept_q;
+    else wakes = lost_wake.valid ? WAKE_LOST : command_wake.valid ? WAKE_COMMAND : WAKE_ATOMICS;
+  end
+  assign wake.valid = lost_wake.valid || command_wake.valid || atomics_wake.valid;
+  assign wake.data = wakes == WAKE_LOST ? lost_wake.data :
+      wakes == WAKE_COMMAND ? command_wake.data : atomics_wake.data;
+  assign lost_wake.ready = wake.ready && wakes == WAKE_LOST;
+  assign command_wake.ready = wake.ready && wakes == WAKE_COMMAND;
+  assign atomics_wake.ready = wake.ready && wakes == WAKE_ATOMICS;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {answer_waits_q, wake_waits_q} <= '0;
+    end else begin
+      answer_waits_q <= queues.answer_valid && !queues.answer_ready;
+      wake_waits_q   <= wake.valid && !wake.ready;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    answer_kept_q <= answers_atomics;
+    wakes_kept_q  <= wakes;
+  end
+
+  assign idle_o = init_done && commands_idle && requests_idle && punts == '0 && !bell_any && atomics_idle;
 
   always_comb begin
     event_o = '0;

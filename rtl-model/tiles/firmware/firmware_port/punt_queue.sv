@@ -57,7 +57,9 @@ module punt_queue
   end
   assign crowded_o = count_o[PlaceBits] && $countones(of_node) >= DEPTH / 2;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // it is no atomic
   punt_t oldest;
+  /* verilator lint_on UNUSEDSIGNAL */
   fw_punt_kind_e kind;
   always_comb begin
     {oldest, word_o} = '0;
@@ -65,7 +67,6 @@ module punt_queue
     if (read_i) begin
       oldest = queue_q[get_q[PlaceBits-1:0]];
       if (oldest.message) kind = FW_PUNT_KIND_MESSAGE;
-      else if (oldest.atomic) kind = FW_PUNT_KIND_ATOMIC;
       for (int unsigned i = 0; i < PayloadWords; i++)
         if (word_index_i == WordBits'(32'(FW_PUNT_WORD_PAYLOAD) + i))
           word_o = oldest.payload[32*(PayloadWords-1-i)+:32];

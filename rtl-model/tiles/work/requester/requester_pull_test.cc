@@ -414,6 +414,22 @@ TEST_CASE("A PULL notes that it may bring what the next work request reads") {
   CHECK(requester.qps[kQpn].sq.pulled);
 }
 
+TEST_CASE("An atomic waits for PULLs under way that are none, not for atomics") {
+  const bool reads = GENERATE(true, false);
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.qps[kQpn].sq.pull_reads = reads;
+  requester.pulls[kQpn].emplace_back();
+  requester.ring[0] = work(EXRNIC_WQE_OPCODE_FETCH_ADD, 8);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == (reads ? 0 : 1));
+  CHECK(requester.pulls[kQpn].size() == (reads ? 1 : 2));
+  requester.pulls[kQpn].clear();
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 1);
+  CHECK_FALSE(requester.qps[kQpn].sq.pull_reads);
+}
+
 TEST_CASE("The place of each PULL is looked up once, that of the next one while one is asked for") {
   Requester requester;
   constexpr uint16_t kPulls = 6;

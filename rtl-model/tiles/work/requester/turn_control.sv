@@ -77,12 +77,13 @@ module turn_control
 
   // ---- The queue pair
 
-  // May the work request begin? PULLs and other work are never under way together.
+  // May the work request begin? PULLs and other work are never under way together; nor is an atomic with
+  // PULLs before it that are none.
   logic blocked, all_ended;
   assign all_ended = qp_i.sq.issued == qp_i.ended.count;
   always_comb begin
     if (sound && op_i.pull)
-      blocked = !all_ended || 
+      blocked = !all_ended || (op_i.atomic && qp_i.sq.pull_reads && pull_count_i != '0) ||
           {1'b0, pull_count_i} + {1'b0, work.request.reads} > {1'b0, qp_i.cfg.max_reads_out};
     else
       blocked = pull_count_i != '0 || (sound && op_i.stays && !all_ended);

@@ -18,7 +18,7 @@ module turn_pick
     /* verilator lint_off UNUSEDSIGNAL */
     input read_t  read_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input reads_t punt_count_i,  // of those that firmware has still to answer
+    input reads_t punt_count_i,  // of those that firmware or atomics have still to answer
     input logic   lost_i,  // firmware has lost requests of it
     input logic   paused_i,  // it is to send nothing of its own now
     input logic   asks_i,    // it is to ask its peer

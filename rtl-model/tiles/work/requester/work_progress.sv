@@ -47,6 +47,7 @@ module work_progress
   always_comb begin
     sq_o = sq_i;
     sq_o.pulled = op_i.pull;
+    if (op_i.pull) sq_o.pull_reads = !op_i.atomic;
     if (has_frame) sq_o.frames = sq_i.frames + 1'b1;
     if (sent_i && op_i.pull) sq_o.read_msn = msn_o;
     else if (sent_i) sq_o.send_msn = msn_o;

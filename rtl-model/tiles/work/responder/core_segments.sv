@@ -19,8 +19,7 @@ module core_segments
     /* verilator lint_on UNUSEDSIGNAL */
     input qpn_t     qpn_i,
     input logic     receiving_i,   // the queue pair is the addressee, and not in ERROR
-    input reads_t   punt_count_i,  // its requests that firmware has still to answer
-    input logic     punt_reads_i,  // firmware gets all, else only atomics and what is behind those
+    input logic     punt_reads_i,  // firmware gets all that are no atomics, while it takes requests
 
     output for_core_t for_core_o,
 
@@ -101,7 +100,7 @@ module core_segments
     else data_q <= data;
   end
 
-  // In the order in which they came: behind a request that firmware has, the others go there too.
+  // In the order in which they came: behind a request that firmware has, or an atomic, the others go there too.
   assign firmware.punt_valid = step_i == STEP_PUNT && !quiesce_i;
   always_comb begin
     firmware.punt = '{
@@ -128,7 +127,7 @@ module core_segments
           firmware: for_firmware,
           message: message,
           data: data,
-          punts: firmware.active && (punt_reads_i || segment_i.atomic || punt_count_i != '0),
+          punts: segment_i.atomic || firmware.atomics || (firmware.active && (punt_reads_i || firmware.held)),
           punted: firmware.punt_valid && firmware.punt_ready
       };
 

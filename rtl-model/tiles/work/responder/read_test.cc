@@ -93,16 +93,6 @@ TEST_CASE("A Read Request that is refused has its code, and is left to the reque
   CHECK(std::equal(refused.request.begin(), refused.request.end(), desc.ddp.begin() + 18));
 }
 
-TEST_CASE("An Atomic Request that nobody takes is refused like a Read Request") {
-  Reader responder;
-  responder.dut().firmware_active_i = 0;
-  responder.receive(atomic_request_segment(1));
-  CHECK(responder.order == "d");
-  CHECK(responder.qps[kQpn].refused.valid);
-  CHECK(responder.qps[kQpn].refused.atomic);
-  CHECK(responder.qps[kQpn].refused.code == EXRNIC_TERM_CODE_OPCODE);
-}
-
 TEST_CASE("Requests need their right of the queue pair, and no other one; empty ones none") {
   const auto code = [](uint32_t access, const RxDesc& desc) {
     Reader responder;
@@ -114,8 +104,7 @@ TEST_CASE("Requests need their right of the queue pair, and no other one; empty 
   CHECK(code(EXRNIC_ACCESS_REMOTE_READ, read_request_segment(1, 64)) == 0);
   CHECK(code(~EXRNIC_ACCESS_REMOTE_READ, read_request_segment(1, 64)) == EXRNIC_TERM_CODE_ACCESS);
   CHECK(code(0, read_request_segment(1, 0)) == 0);
-  // There is no firmware for it.
-  CHECK(code(EXRNIC_ACCESS_REMOTE_ATOMIC, atomic_request_segment(1)) == EXRNIC_TERM_CODE_OPCODE);
+  CHECK(code(EXRNIC_ACCESS_REMOTE_ATOMIC, atomic_request_segment(1)) == 0);
   CHECK(code(~EXRNIC_ACCESS_REMOTE_ATOMIC, atomic_request_segment(1)) == EXRNIC_TERM_CODE_ACCESS);
 }
 

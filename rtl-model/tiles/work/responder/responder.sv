@@ -43,7 +43,7 @@ module responder
 
     // Requests of the peer for firmware.
     firmware_path_if.engines firmware,
-    input logic              punt_reads_i,  // it gets all, else only atomics and what is behind those
+    input logic              punt_reads_i,  // it gets all that are no atomics, while it takes requests
 
     input pkeys_t pkeys_i,
 
@@ -101,8 +101,7 @@ module responder
       .pull_i(queues.pull_head),
       .pull_count_i(queues.pull_count),
       .read_count_i(queues.read_count),
-      .firmware_i(firmware.active),
-      .lost_i(!firmware.active && queues.punt_count != '0),
+      .lost_i(!firmware.active && firmware.held),
       .segment_o(segment),
       .verdict_o(verdict),
       .peer_o(peer),
@@ -122,7 +121,6 @@ module responder
       .qp_i(qp.row),
       .qpn_i(qpn_q),
       .receiving_i(verdict.receiving),
-      .punt_count_i(queues.punt_count),
       .punt_reads_i,
       .for_core_o(for_core),
       .firmware,

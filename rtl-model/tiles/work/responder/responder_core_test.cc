@@ -118,10 +118,12 @@ TEST_CASE("A message for firmware goes there; without firmware it is dropped and
   }
 }
 
-TEST_CASE("Atomic Requests go to firmware, Read Requests too if it wants them or has one before") {
+TEST_CASE(
+    "Atomic Requests are handed on, Read Requests too behind one, or if firmware wants or has "
+    "them") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.dut().firmware_active_i = 1;
+  responder.dut().firmware_active_i = 0;
   responder.receive(
       with_payload(atomic_request_segment(1), kUntagged, EXRNIC_ATOMIC_REQUEST_BYTES));
   REQUIRE(responder.punts.size() == 1);
@@ -135,13 +137,29 @@ TEST_CASE("Atomic Requests go to firmware, Read Requests too if it wants them or
   CHECK(counts_up(punt.payload.data(), EXRNIC_ATOMIC_REQUEST_BYTES));
   CHECK(responder.order == "d");
   CHECK(responder.reads[kQpn].empty());
-  SECTION("it wants them") { responder.dut().punt_reads_i = 1; }
-  SECTION("it has one") { responder.dut().queues_punt_count_i = 1; }
+  SECTION("firmware wants them") {
+    responder.dut().firmware_active_i = responder.dut().punt_reads_i = 1;
+  }
+  SECTION("firmware has one") {
+    responder.dut().firmware_active_i = responder.dut().firmware_held_i = 1;
+  }
+  SECTION("an atomic is under way") { responder.dut().firmware_atomics_i = 1; }
   responder.receive(read_request_segment(2, 64));
   REQUIRE(responder.punts.size() == 2);
   CHECK_FALSE(responder.punts[1].atomic);
   CHECK(responder.punts[1].msn == 2);
   CHECK(responder.reads[kQpn].empty());
+}
+
+TEST_CASE("A Read Request after requests that firmware has lost is refused") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.dut().firmware_active_i = 0;
+  responder.dut().firmware_held_i = 1;
+  responder.receive(read_request_segment(1, 64));
+  CHECK(responder.punts.empty());
+  CHECK(responder.qps[kQpn].refused.valid);
+  CHECK(responder.qps[kQpn].refused.code == EXRNIC_TERM_CODE_STREAM);
 }
 
 TEST_CASE("A request for firmware waits for room, and lets the core rest meanwhile") {

@@ -16,8 +16,7 @@ module segment_judge
     input  pull_t    pull_i,
     input  reads_t   pull_count_i,
     input  reads_t   read_count_i,
-    input  logic     firmware_i,  // takes requests
-    input  logic     lost_i,      // it has lost some of this queue pair
+    input  logic     lost_i,      // firmware has lost requests of this queue pair
 
     output segment_t segment_o,
     output verdict_t verdict_o,
@@ -103,7 +102,6 @@ module segment_judge
       .read_count_i,
       .max_reads_i(qp_i.cfg.max_reads_in),
       .access_i(qp_i.cfg.access),
-      .firmware_i,
       .lost_i,
       .good_o(in_stream),
       .code_o(stream_code),

@@ -20,8 +20,7 @@ module stream_check
     /* verilator lint_off UNUSEDSIGNAL */
     input  logic [7:0]  access_i,  // what the peer may do
     /* verilator lint_on UNUSEDSIGNAL */
-    input  logic        firmware_i,  // takes requests
-    input  logic        lost_i,      // it has lost requests of this queue pair
+    input  logic        lost_i,      // firmware has lost requests of this queue pair
     output logic        good_o,
     output term_code_e  code_o,
     output logic        right_o  // the peer may do that
@@ -85,7 +84,6 @@ module stream_check
       else if (read_count_i >= max_reads_i) code_o = TERM_CODE_UNTAGGED_NO_BUFFER;
       else if (!right_o) code_o = TERM_CODE_ACCESS;
       else if (lost_i) code_o = TERM_CODE_STREAM;
-      else if (segment_i.atomic && !firmware_i) code_o = TERM_CODE_OPCODE;
       else good_o = 1'b1;
       MESSAGE_WRITE:
       if (!right_o) code_o = TERM_CODE_ACCESS;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Atomics, executed by firmware at the node that has the memory.
+// Atomics, executed at the node that has the memory.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <set>
 
 #include "tests/support/exchange.h"
-#include "tests/support/firmware.h"
 #include "tests/support/window_owner.h"
 
 namespace exrnic::testing {
@@ -13,12 +12,10 @@ namespace {
 
 constexpr uint64_t kAt = 0xb;  // in the far region, whose base makes it a multiple of 8
 
-// The left one asks, the right one has the memory, and firmware.
+// The left one asks, the right one has the memory.
 struct Atomics : Exchange {
   explicit Atomics(const TestbedOptions& options = options_for("dc-25g"))
-      : Exchange(20'000, {}, options) {
-    start_firmware(right.rnic, EXRNIC_FIRMWARE);
-  }
+      : Exchange(20'000, {}, options) {}
 
   static void set(End& end, uint64_t value) {
     Bytes bytes(8);
@@ -190,7 +187,7 @@ TEST_CASE("an atomic that is not granted changes nothing, and has its terminate 
   }
 }
 
-TEST_CASE("firmware executes atomics by a memory window for the peer of its queue pair alone") {
+TEST_CASE("atomics by a memory window are executed for the peer of its queue pair alone") {
   Atomics pair;
   WindowOwner owner(pair.right);
   constexpr uint64_t kPlace = WindowOwner::kFirst + 12;  // a multiple of 8
@@ -248,15 +245,7 @@ TEST_CASE("a malformed atomic is not sent") {
   }
   pair.left.post(work);
   CHECK(pair.left.wait().status == status);
-  CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_PUNTS) == 0);
-}
-
-TEST_CASE("without firmware an atomic is refused as an operation that is not there") {
-  Exchange pair;
-  pair.left.post(fetch_add_of(element(pair.left.near, 0, 8), kAt, 1));
-  const exrnic_cqe cqe = pair.left.wait();
-  CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR);
-  CHECK(cqe.detail == EXRNIC_TERM_CODE_OPCODE);
+  CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_ATOMICS_SERVED) == 0);
 }
 
 }  // namespace
