@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/fabric/program/arguments.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
-#include <cstdlib>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+
+#include "sim/posix/unique_fd.h"
 
 namespace exrnic::fabric {
 namespace {
@@ -21,6 +27,20 @@ std::optional<uint64_t> number_in(const std::string& text, int base) {
   const auto [at, error] = std::from_chars(text.data(), end, number, base);
   if (error != std::errc() || at != end) return std::nullopt;
   return number;
+}
+
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  throw std::runtime_error(fmt::format("{}: it cannot be written: {}", path, std::strerror(error)));
+}
+
+// 0, or errno.
+int write_all(int fd, const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = ::write(fd, text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR) return errno;
+    at += written < 0 ? 0 : static_cast<size_t>(written);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -55,11 +75,18 @@ Assignment parse_assignment(const std::string& text) {
 
 void write_file(const std::string& path, const std::string& text) {
   const std::string anew = path + ".new";
-  std::ofstream file(anew, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || std::rename(anew.c_str(), path.c_str()) != 0)
-    throw std::runtime_error(fmt::format("{}: it cannot be written", path));
+  constexpr int kFresh = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  constexpr mode_t kForAll = 0666;  // but for what the umask takes away
+  // One may be left of a manager that was killed; or somebody has put a link there.
+  ::unlink(anew.c_str());
+  UniqueFd file(::open(anew.c_str(), kFresh, kForAll));
+  if (!file) fail_to_write(anew, errno);
+  int error = write_all(file.get(), text);
+  file.reset();
+  if (error == 0 && std::rename(anew.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(anew.c_str());
+  fail_to_write(path, error);
 }
 
 }  // namespace exrnic::fabric

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -156,6 +157,26 @@ TEST_CASE("who manages repairs what is cut, keeps its map in a file, and ends wh
   CHECK(bench.control("link 3-switch3 up").status == 0);
   CHECK(becomes("0245585200000003  rnic             3"));
   CHECK(manager.end(SIGTERM) == 0);
+}
+
+TEST_CASE("a map is written to its own file, and not where a link beside it leads") {
+  Bench bench("star:3", 1);
+  const std::string map = bench.folder / "map", other = bench.folder / "other";
+  std::ofstream(other) << "somebody's\n";
+  std::filesystem::create_symlink(other, map + ".new");
+  const Outcome managed = run(bench.manager(0, "--once --map " + map));
+  INFO(managed.text);
+  CHECK(managed.status == 0);
+  CHECK(text_of(other) == "somebody's\n");
+  CHECK_THAT(text_of(map), ContainsSubstring("switch"));
+  CHECK(!std::filesystem::is_symlink(map));
+  CHECK(!std::filesystem::exists(map + ".new"));
+
+  // What is no file is not taken away.
+  std::filesystem::create_directory(map + ".new");
+  const Outcome hindered = run(bench.manager(0, "--once --map " + map));
+  CHECK(hindered.status == 1);
+  CHECK_THAT(hindered.text, ContainsSubstring(map + ".new: it cannot be written"));
 }
 
 TEST_CASE("a fabric whose routes are fixed has a map, too") {
