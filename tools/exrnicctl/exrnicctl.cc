@@ -218,7 +218,13 @@ void show_fabric(const Arguments& arguments) {
   const uint64_t key = arguments.key_file.empty() ? 0 : fabric::read_key(arguments.key_file);
   fabric::VerbsPort port(arguments.rnic);
   const fabric::Map map = fabric::look_at_fabric(port, key, kTimeoutMs);
-  print(arguments.dot ? fabric::dot_of(map) : fabric::text_of(map, fabric::problems_of(map)));
+  print(arguments.dot ? fabric::dot_of(map) : fabric::text_of(map, {}));
+  const std::vector<std::string> problems = fabric::problems_of(map);
+  for (const std::string& problem : problems)
+    std::fprintf(stderr, "exrnicctl: %s\n", problem.c_str());
+  if (problems.empty()) return;
+  throw Failure(
+      fmt::format("the fabric has {} problem{}", problems.size(), problems.size() == 1 ? "" : "s"));
 }
 
 void why(const Arguments& arguments) {
@@ -243,7 +249,9 @@ void describe_why(CLI::App& app, Arguments& arguments) {
 
 void describe_fabric(CLI::App& app, Arguments& arguments) {
   auto* command = app.add_subcommand(
-      "fabric", "Print the map of the fabric: nodes, switches, lines, and what is wrong");
+      "fabric",
+      "Print the map of the fabric: nodes, switches, lines. What is wrong with it goes to stderr;\n"
+      "exit status 1 then");
   command->add_option(
       "--device", arguments.rnic,
       "The RNIC to look from: exrnic0, or sim:PATH (default: VL_DEVICE, or exrnic0)");

@@ -187,6 +187,34 @@ TEST_CASE("a fabric whose routes are fixed has a map, too") {
   CHECK_THAT(map.text, ContainsSubstring("0245585200000001  rnic             1"));
 }
 
+TEST_CASE(
+    "who looks at a fabric with a foreign node gets the map, and an exit status that says so") {
+  Bench bench("star:3", 2);
+  std::ofstream(bench.folder / "key2") << "77\n";
+  CHECK(bench.control("link 1-switch0 down").status == 0);
+  const Outcome managed = run(bench.manager(0, "--once"));
+  INFO(managed.text);
+  CHECK(managed.status == 0);
+  // Node 1 does not have the fabric's key: a manager with another one has had it alone.
+  const Outcome alone =
+      run(EXRNIC_FM " --once --device " + bench.node(1) + " --key-file " + bench.folder / "key2");
+  INFO(alone.text);
+  CHECK(alone.status == 1);  // its line leads nowhere
+  CHECK(bench.control("link 1-switch0 up").status == 0);
+
+  const std::string err = bench.folder / "err";
+  for (const char* more : {"", "--dot"}) {
+    const Outcome map = run("sh -c '" + bench.fabric(0, more) + " 2>" + err + "'");
+    INFO(map.text);
+    CHECK(map.status == 1);
+    CHECK_THAT(map.text, ContainsSubstring("0245585200000002"));
+    CHECK_THAT(map.text, !ContainsSubstring("nobody answers there"));
+    CHECK_THAT(text_of(err), ContainsSubstring("exrnicctl: port 1 of switch"));
+    CHECK_THAT(text_of(err), ContainsSubstring("nobody answers there"));
+    CHECK_THAT(text_of(err), ContainsSubstring("the fabric has 1 problem\n"));
+  }
+}
+
 TEST_CASE("what is wrong is said with its value, and with what to do") {
   Bench bench("star:3", 2);
   std::ofstream(bench.folder / "long") << "0123456789abcdef0\n";
