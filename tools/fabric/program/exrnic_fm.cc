@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // exrnic-fm: manages the fabric that an RNIC is in (README.md).
 #include <fmt/format.h>
-#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "sim/posix/stop_signal.h"
 #include "tools/fabric/manager.h"
 #include "tools/fabric/program/arguments.h"
 #include "tools/fabric/program/clock.h"
@@ -23,7 +24,9 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsageError = 2;
 // Nobody tells of a frame that has come: it is looked for so often.
-constexpr int kLookMs = 1;
+constexpr std::chrono::milliseconds kLook(1);
+// Who is told to end may wait for a reply of a simulator that stands still.
+constexpr unsigned kLastSeconds = 2;
 
 struct Arguments {
   std::string device;
@@ -37,6 +40,26 @@ struct Arguments {
   double takeover_s = 5;
   double timeout_ms = 100;
 };
+
+volatile std::sig_atomic_t told_to_end = 0;
+
+void end_soon(int /*signal*/) {
+  if (told_to_end == 0) ::alarm(kLastSeconds);
+  told_to_end = 1;
+}
+
+// The fabric needs no farewell, and a file is replaced when all of the new one is there.
+void end_now(int /*signal*/) { ::_exit(0); }
+
+void listen_for_signals() {
+  struct sigaction action = {};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = end_now;
+  ::sigaction(SIGALRM, &action, nullptr);
+  action.sa_handler = end_soon;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
 
 // CLI::Range takes what is no number at all.
 CLI::Validator between(double least, double most) {
@@ -105,13 +128,14 @@ class Program {
         manager_(port_, options_) {}
 
   int run() {
-    while (!stop_asked(0)) {
+    listen_for_signals();
+    while (told_to_end == 0) {
       const uint64_t due = manager_.poll(now_ns());
       tell();
       if (arguments_.once && manager_.state() == ManagerState::kActive) return result();
       const uint64_t now = now_ns();
       // Answers come within microseconds: while some are awaited it does not sleep for long.
-      stop_asked(due > now + kNsPerMs || waits_long() ? kLookMs : 0);
+      if (due > now + kNsPerMs || waits_long()) std::this_thread::sleep_for(kLook);
     }
     return 0;
   }
@@ -124,11 +148,6 @@ class Program {
 
   bool waits_long() const {
     return manager_.state() == ManagerState::kWaiting || manager_.state() == ManagerState::kActive;
-  }
-
-  bool stop_asked(int wait_ms) {
-    pollfd stop = {stop_.fd(), POLLIN, 0};
-    return ::poll(&stop, 1, wait_ms) == 1;
   }
 
   // What is new: the state, and once all is written how that went.
@@ -184,7 +203,6 @@ class Program {
   const ManagerOptions options_;
   VerbsPort port_;
   Manager manager_;
-  StopSignal stop_;
   uint64_t told_ = kNever;
   bool files_kept_ = true;
   bool heard_ = true;

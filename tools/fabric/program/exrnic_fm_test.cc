@@ -179,6 +179,23 @@ TEST_CASE("a map is written to its own file, and not where a link beside it lead
   CHECK_THAT(hindered.text, ContainsSubstring(map + ".new: it cannot be written"));
 }
 
+TEST_CASE("who manages ends within seconds when it is told to, though its simulator stands still") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Bench bench("star:3", 1);
+    const std::string map = bench.folder / "map";
+    Background manager(bench.manager(0, "--map " + map + " >/dev/null 2>&1"));
+    for (unsigned tries = 0; tries < 200 && text_of(map).empty(); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    REQUIRE(!text_of(map).empty());
+    bench.simulator.signal(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it waits for a reply
+    const auto told = std::chrono::steady_clock::now();
+    CHECK(manager.end(signal) == 0);
+    CHECK(std::chrono::steady_clock::now() - told < std::chrono::seconds(4));
+    bench.simulator.signal(SIGCONT);
+  }
+}
+
 TEST_CASE("a fabric whose routes are fixed has a map, too") {
   Bench bench("star:3", 3, "static");
   const Outcome map = run(EXRNICCTL " fabric --device " + bench.node(2));
