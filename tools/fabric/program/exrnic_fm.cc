@@ -42,6 +42,7 @@ struct Arguments {
 };
 
 volatile std::sig_atomic_t told_to_end = 0;
+volatile std::sig_atomic_t status_of_end = 0;
 
 void end_soon(int /*signal*/) {
   if (told_to_end == 0) ::alarm(kLastSeconds);
@@ -49,7 +50,7 @@ void end_soon(int /*signal*/) {
 }
 
 // The fabric needs no farewell, and a file is replaced when all of the new one is there.
-void end_now(int /*signal*/) { ::_exit(0); }
+void end_now(int /*signal*/) { ::_exit(status_of_end); }
 
 void listen_for_signals() {
   struct sigaction action = {};
@@ -128,6 +129,7 @@ class Program {
         manager_(port_, options_) {}
 
   int run() {
+    if (arguments_.once) status_of_end = kFailed;  // before all is written
     listen_for_signals();
     while (told_to_end == 0) {
       const uint64_t due = manager_.poll(now_ns());
@@ -137,7 +139,7 @@ class Program {
       // Answers come within microseconds: while some are awaited it does not sleep for long.
       if (due > now + kNsPerMs || waits_long()) std::this_thread::sleep_for(kLook);
     }
-    return 0;
+    return status_of_end;
   }
 
  private:

@@ -196,6 +196,16 @@ TEST_CASE("who manages ends within seconds when it is told to, though its simula
   }
 }
 
+TEST_CASE("who is told to end before all is written once says that it is not") {
+  Bench bench("star:3", 1);
+  const std::string said = bench.folder / "said";
+  Background waiting(bench.manager(0, "--once --standby --takeover 600 >" + said));
+  for (unsigned tries = 0; tries < 200 && text_of(said).empty(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_THAT(text_of(said), ContainsSubstring("waiting"));
+  CHECK(waiting.end(SIGTERM) == 1);
+}
+
 TEST_CASE("a fabric whose routes are fixed has a map, too") {
   Bench bench("star:3", 3, "static");
   const Outcome map = run(EXRNICCTL " fabric --device " + bench.node(2));
