@@ -90,6 +90,56 @@ TEST_CASE("with credits no frames can wait in a circle, in whatever topology") {
   }
 }
 
+// Lines between two nodes.
+unsigned length(const FakeFabric& fabric, int from, int to) {
+  int device = fabric.at(from).ports[0].peer;
+  unsigned lines = 1;
+  for (; device != to; ++lines) {
+    REQUIRE(lines <= fabric.size());
+    const uint16_t port = fabric.at(device).route(fabric.at(to).number);
+    device = fabric.at(device).ports.at(port).peer;
+  }
+  return lines;
+}
+
+TEST_CASE("with credits a switch without nodes is reached from all nodes, wherever it is") {
+  SECTION("the edge of a fat tree, and ways between the others stay the shortest ones") {
+    FakeFabric fabric;
+    Built built = fat_tree(fabric, 4);
+    fabric.set_credits();
+    for (const unsigned i : {2, 3}) fabric.set_line(built.nodes[i], 0, false);
+    built.nodes.erase(built.nodes.begin() + 2, built.nodes.begin() + 4);
+    fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    check_all(fabric, built);
+    CHECK(circle_of_waits(fabric) == "");
+    for (const int from : built.nodes) {
+      for (const int to : built.nodes) {
+        if (from != to) CHECK(length(fabric, from, to) <= 6);
+      }
+    }
+  }
+  SECTION("some in a row behind a leaf") {
+    FakeFabric fabric;
+    Built built = leaf_spine(fabric, 16, 4, 2);
+    const int leaf = built.switches[3];
+    fabric.set_line(built.nodes[5], 0, false);
+    fabric.at(built.nodes[5]).ports[0].peer = fabric.at(leaf).ports[1].peer = -1;
+    built.nodes.erase(built.nodes.begin() + 5);
+    for (const uint64_t guid : {uint64_t{5}, ~uint64_t{5}, uint64_t{6}}) {
+      const int before = built.switches.size() == 6 ? leaf : built.switches.back();
+      built.switches.push_back(fabric.add_switch(guid, 3));
+      fabric.join(built.switches.back(), 0, before, before == leaf ? 1 : 2);
+    }
+    fabric.set_credits();
+    fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+    check_all(fabric, built);
+    CHECK(circle_of_waits(fabric) == "");
+    CHECK(length(fabric, built.nodes[0], built.nodes.back()) == 4);
+  }
+}
+
 TEST_CASE("shortest ways alone would close a circle in a ring of eight") {
   FakeFabric fabric;
   const Built built = ring(fabric, 8);

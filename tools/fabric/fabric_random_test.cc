@@ -11,8 +11,8 @@ namespace {
 
 using namespace testing;
 
-// Nodes that have a way to the first one.
-std::vector<int> reached(const FakeFabric& fabric, const Built& built) {
+// What has a way to the first node.
+Built reached(const FakeFabric& fabric, const Built& built) {
   std::vector<bool> seen(fabric.size());
   std::vector<int> next = {built.nodes[0]};
   seen[built.nodes[0]] = true;
@@ -24,11 +24,14 @@ std::vector<int> reached(const FakeFabric& fabric, const Built& built) {
       next.push_back(port.peer);
     }
   }
-  std::vector<int> nodes;
+  Built result;
   for (const int node : built.nodes) {
-    if (seen[node]) nodes.push_back(node);
+    if (seen[node]) result.nodes.push_back(node);
   }
-  return nodes;
+  for (const int item : built.switches) {
+    if (seen[item]) result.switches.push_back(item);
+  }
+  return result;
 }
 
 TEST_CASE("random fabrics are routed, without circles where there are credits, and repaired") {
@@ -46,6 +49,7 @@ TEST_CASE("random fabrics are routed, without circles where there are credits, a
     settle(fabric, own);
     REQUIRE(manager.problems().empty());
     REQUIRE(trouble_of_nodes(fabric, built.nodes) == "");
+    REQUIRE(trouble_of_switches(fabric, built.nodes, built.switches) == "");
     REQUIRE(trouble_of_floods(fabric, built.nodes) == "");
     if (credits) REQUIRE(circle_of_waits(fabric) == "");
 
@@ -61,8 +65,9 @@ TEST_CASE("random fabrics are routed, without circles where there are credits, a
       }
       fabric.run(fabric.now() + 20 * kMs);
       settle(fabric, own);
-      const std::vector<int> nodes = reached(fabric, built);
+      const auto [nodes, switches] = reached(fabric, built);
       REQUIRE(trouble_of_nodes(fabric, nodes) == "");
+      REQUIRE(trouble_of_switches(fabric, nodes, switches) == "");
       REQUIRE(trouble_of_floods(fabric, nodes) == "");
       if (credits) REQUIRE(circle_of_waits(fabric) == "");
       for (const int node : nodes) REQUIRE(manager.map().find(fabric.at(node).guid) != nullptr);

@@ -129,18 +129,28 @@ bool all_empty(const std::vector<std::vector<uint16_t>>& ports) {
   return std::all_of(ports.begin(), ports.end(), [](const auto& list) { return list.empty(); });
 }
 
+// An order in which all nodes have ways to all devices.
+Ranks ranks_up_down(const Net& net) {
+  Ranks ranks = ranks_by_nodes(net);
+  std::vector<uint32_t> cut = cut_off(net, ranks);
+  const bool nodes_are =
+      std::any_of(cut.begin(), cut.end(), [&](uint32_t at) { return net.has_nodes(at); });
+  if (!cut.empty() && !nodes_are) {
+    ranks = lowered(net, ranks, cut);
+    cut = cut_off(net, ranks);
+  }
+  const bool joins_all = cut.empty() && !all_empty(flood_ports(net, ranks, true));
+  return joins_all ? ranks : ranks_by_root(net);
+}
+
 }  // namespace
 
 RoutesPlan plan_routes(const Net& net) {
   RoutesPlan plan;
   if (net.switches.empty()) return plan;
   plan.up_down = net.credits;
-  Ranks ranks = ranks_by_nodes(net);
-  std::vector<std::vector<uint16_t>> floods = flood_ports(net, ranks, plan.up_down);
-  if (plan.up_down && (all_empty(floods) || !joins_nodes(net, ranks))) {
-    ranks = ranks_by_root(net);
-    floods = flood_ports(net, ranks, plan.up_down);
-  }
+  const Ranks ranks = plan.up_down ? ranks_up_down(net) : ranks_by_nodes(net);
+  const std::vector<std::vector<uint16_t>> floods = flood_ports(net, ranks, plan.up_down);
   Spreader spreader(net, plan.up_down ? &ranks : nullptr);
   spreader.run();
   for (uint32_t i = 0; i < net.switches.size(); ++i) {

@@ -116,16 +116,35 @@ void Ways::lines_on(uint32_t at, std::vector<const Net::Line*>& lines) const {
   }
 }
 
-bool joins_nodes(const Net& net, const Ranks& ranks) {
+std::vector<uint32_t> cut_off(const Net& net, const Ranks& ranks) {
   Ways ways(net, &ranks);
-  const std::vector<uint32_t> homes = with_nodes(net);
-  for (const uint32_t to : homes) {
+  std::vector<bool> cut(net.switches.size());
+  for (const uint32_t to : with_nodes(net)) {
     ways.towards(to);
-    for (const uint32_t from : homes) {
-      if (ways.cost(from) == kNowhere) return false;
+    for (uint32_t from = 0; from < cut.size(); ++from) {
+      if (ways.cost(from) == kNowhere) cut[from] = true;
     }
   }
-  return true;
+  std::vector<uint32_t> result;
+  for (uint32_t i = 0; i < cut.size(); ++i) {
+    if (cut[i]) result.push_back(i);
+  }
+  return result;
+}
+
+Ranks lowered(const Net& net, const Ranks& ranks, const std::vector<uint32_t>& cut) {
+  std::vector<bool> is_cut(net.switches.size());
+  for (const uint32_t at : cut) is_cut[at] = true;
+  std::vector<uint32_t> others;
+  for (uint32_t i = 0; i < is_cut.size(); ++i) {
+    if (!is_cut[i]) others.push_back(i);
+  }
+  std::vector<uint32_t> levels = distances(net, others);
+  const auto most = static_cast<uint32_t>(levels.size());
+  for (uint32_t i = 0; i < levels.size(); ++i) {
+    levels[i] = is_cut[i] ? most - std::min(levels[i], most) : most + ranks[i];
+  }
+  return ranks_of(levels);
 }
 
 }  // namespace exrnic::fabric

@@ -53,7 +53,11 @@ class Ways {
   std::vector<uint32_t> order_;
 };
 
-// Whether each two switches with nodes have a way between them.
-bool joins_nodes(const Net& net, const Ranks& ranks);
+// Switches that have no way to, and so none from, some switch with nodes.
+std::vector<uint32_t> cut_off(const Net& net, const Ranks& ranks);
+
+// The same order, but for these: they are below all others, the farther from those the lower. So
+// each has a line up that is on a way to all that the others have ways to.
+Ranks lowered(const Net& net, const Ranks& ranks, const std::vector<uint32_t>& cut);
 
 }  // namespace exrnic::fabric
