@@ -15,6 +15,9 @@ bool leads_to_duplicate(const Map& map, const PortId& port) {
                      [&](const auto& duplicate) { return duplicate.second.count(port) != 0; });
 }
 
+// Who answers by a port whose line is down, or leads elsewhere, is another device than said so.
+bool contradicts(const MapPort& port) { return port.neighbour && (!port.data.up || port.silent); }
+
 }  // namespace
 
 void Discovery::begin_all() {
@@ -41,6 +44,7 @@ void Discovery::begin_pass() {
 
 void Discovery::begin_at(Map map, const std::set<uint64_t>& guids) {
   all_ = failed_ = done_ = false;
+  looked_.clear();
   map_ = std::move(map);
   suspects_.clear();
   asked_ = ports_of_all_ = 0;
@@ -67,7 +71,8 @@ bool Discovery::advance() {
       done_ = end_pass();
       continue;
     }
-    suspect_contradictions();
+    if (look_.empty()) look_at_contradictions();
+    if (look_.empty()) suspect_contradictions();
     failed_ = failed_ || !suspects_.empty();
     map_.settle();
     done_ = failed_ || look_.empty();
@@ -120,6 +125,7 @@ void Discovery::ask_own() {
 void Discovery::look_at_next() {
   const uint64_t guid = look_.front();
   look_.pop_front();
+  looked_.insert(guid);
   const Device* const device = map_.find(guid);
   if (device == nullptr) return;
   ask(device->path, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, [this, guid](const Answer* answer) {
@@ -259,11 +265,18 @@ void Discovery::suspect(uint64_t guid, const PortId& from) {
   if (first) suspects_[guid].insert(*first);
 }
 
-// Who answers by a port whose line is down, or leads elsewhere, is another device than said so.
+// A line that has come may have been seen from one end.
+void Discovery::look_at_contradictions() {
+  for (const auto& [guid, device] : map_.devices) {
+    const bool any = std::any_of(device.ports.begin(), device.ports.end(), contradicts);
+    if (any && looked_.count(guid) == 0) look_.push_back(guid);
+  }
+}
+
 void Discovery::suspect_contradictions() {
   for (const auto& [guid, device] : map_.devices) {
     for (const MapPort& port : device.ports) {
-      if (port.neighbour && (!port.data.up || port.silent)) suspect(guid, *port.neighbour);
+      if (contradicts(port)) suspect(guid, *port.neighbour);
     }
   }
 }

@@ -55,6 +55,7 @@ class Discovery {
   void ask_ports(uint64_t guid);
   void take_ports(uint64_t guid, unsigned block, const Answer* answer);
   void suspect(uint64_t guid, const PortId& from);
+  void look_at_contradictions();
   void suspect_contradictions();
   template <typename Take>
   void ask(Path path, uint16_t attribute, uint32_t modifier, Take take, unsigned tries = 0);
@@ -70,6 +71,7 @@ class Discovery {
   unsigned passes_ = 0;
   std::map<uint64_t, unsigned> doubts_;  // ports of a device that did not answer at first
   std::deque<uint64_t> look_;
+  std::set<uint64_t> looked_;  // of begin_at()
   std::map<uint64_t, std::set<PortId>> suspects_;
   std::map<uint64_t, std::set<PortId>> suspects_before_;
 };

@@ -88,6 +88,19 @@ TEST_CASE("a change that no trap tells is seen by looking") {
   CHECK(trouble_of_nodes(routed.fabric, routed.built.nodes) == "");
 }
 
+TEST_CASE("a line that returns without a trap is looked at from both ends, and not everything is") {
+  Routed routed(false);
+  routed.fabric.set_line(routed.leaf(3), 4, false);
+  settle_again(routed.fabric, routed.node());
+  const uint64_t discoveries = routed.manager->counts().discoveries;
+  routed.fabric.lose(1, 1);
+  routed.fabric.set_line(routed.leaf(3), 4, true);
+  routed.fabric.lose(0, 1);
+  settle_again(routed.fabric, routed.node());
+  CHECK(routed.manager->counts().discoveries == discoveries);
+  check_all(routed.fabric, routed.built);
+}
+
 TEST_CASE("many that are gone without a trap are not all waited for") {
   FakeFabric fabric;
   const Built built = leaf_spine(fabric, 128, 64, 2);
