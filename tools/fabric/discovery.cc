@@ -8,7 +8,15 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr unsigned kMostPasses = 6;  // then whoever is under suspicion is left out
-constexpr unsigned kPatience = 256;  // silent ports of a device that are asked more than once
+// A device may say that it has thousands of lines at which nobody answers. So many of its ports are
+// asked at the same time; so many silent ones more than those that answer make it wait for others,
+// and so many end it: the rest is left to those who look again and again.
+constexpr unsigned kAtOnce = 8;
+constexpr unsigned kSilentUntilLater = 8;
+constexpr unsigned kMostSilent = 64;
+// Of all devices that wait for others: the host has room for more answers than these.
+constexpr unsigned kLaterAtOnce = 6;
+static_assert(kLaterAtOnce < EXRNIC_MANAGEMENT_WAITING, "others get answers meanwhile");
 
 bool leads_to_duplicate(const Map& map, const PortId& port) {
   return std::any_of(map.duplicates.begin(), map.duplicates.end(),
@@ -18,6 +26,16 @@ bool leads_to_duplicate(const Map& map, const PortId& port) {
 // Who answers by a port whose line is down, or leads elsewhere, is another device than said so.
 bool contradicts(const MapPort& port) { return port.neighbour && (!port.data.up || port.silent); }
 
+std::set<PortId> silent_ports(const Map& map) {
+  std::set<PortId> result;
+  for (const auto& [guid, device] : map.devices) {
+    for (size_t port = 0; port < device.ports.size(); ++port) {
+      if (device.ports[port].silent) result.insert({guid, static_cast<uint16_t>(port)});
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 void Discovery::begin_all() {
@@ -26,6 +44,7 @@ void Discovery::begin_all() {
   passes_ = 0;
   look_.clear();
   suspects_.clear();
+  silent_before_ = silent_ports(map_);
   map_.duplicates.clear();
   begin_pass();
 }
@@ -37,18 +56,28 @@ void Discovery::begin_pass() {
   map_.duplicates = std::move(duplicates);
   suspects_before_ = std::move(suspects_);
   suspects_.clear();
-  asked_ = ports_of_all_ = 0;
-  doubts_.clear();
+  ports_of_all_ = 0;
+  forget_probes();
   ask_own();
+}
+
+void Discovery::forget_probes() {
+  asked_ = 0;
+  probing_.clear();
+  later_.clear();
+  later_out_.clear();
+  unsure_.clear();
 }
 
 void Discovery::begin_at(Map map, const std::set<uint64_t>& guids) {
   all_ = failed_ = done_ = false;
-  looked_.clear();
   map_ = std::move(map);
   suspects_.clear();
-  asked_ = ports_of_all_ = 0;
-  doubts_.clear();
+  silent_before_.clear();
+  looked_.clear();
+  ports_of_all_ = 0;
+  forget_probes();
+  hurried_ = guids.size() > 1;
   for (const auto& [guid, device] : map_.devices) ports_of_all_ += device.ports.size();
   look_.assign(guids.begin(), guids.end());
   // The nearest first: what they have lost need not be asked.
@@ -62,11 +91,15 @@ void Discovery::begin_at(Map map, const std::set<uint64_t>& guids) {
 }
 
 void Discovery::look_also_at(uint64_t guid) {
-  if (!all_ && std::find(look_.begin(), look_.end(), guid) == look_.end()) look_.push_back(guid);
+  if (all_ || std::find(look_.begin(), look_.end(), guid) != look_.end()) return;
+  look_.push_back(guid);
+  hurried_ = true;
 }
 
 bool Discovery::advance() {
-  while (!done_ && asked_ == 0) {
+  while (!done_ && asked_ == later_out_.size()) {
+    const bool waits = all_ || (look_.empty() && !hurried_ && !failed_);
+    if (waits && has_later()) return false;
     if (all_) {
       done_ = end_pass();
       continue;
@@ -78,6 +111,7 @@ bool Discovery::advance() {
     done_ = failed_ || look_.empty();
     if (!done_) look_at_next();
   }
+  if (done_ && has_later()) leave_later();
   return done_;
 }
 
@@ -118,7 +152,7 @@ void Discovery::ask_own() {
     const auto data = answer == nullptr ? std::nullopt : parse_device(answer->data);
     if (!data || data->kind == EXRNIC_MANAGEMENT_KIND_SWITCH) return;
     map_.own = data->guid;
-    if (add(*data, {})) probe({data->guid, 0});
+    if (add(*data, {})) probe({data->guid, 0}, true);
   });
 }
 
@@ -142,36 +176,113 @@ void Discovery::look_at_next() {
       ask_ports(guid);
     } else if (guid == map_.own) {
       map_.part({guid, 0});
-      probe({guid, 0});
+      probe({guid, 0}, true);
     }
   });
 }
 
-void Discovery::probe(const PortId& from) {
-  Path path = map_.devices.at(from.guid).path;
-  if (path.out.size() >= kMostLines) return;
-  path.out.push_back(from.port);
-  ask_once(from, path);
+void Discovery::probe(const PortId& from, bool patient) {
+  probing_[from.guid].waiting.push_back({from, patient, false});
+  ask_more(from.guid);
+  ask_later();
 }
 
-// Once first: with many silent ports patience would last for ever. Only so many of a device are
-// asked again.
-void Discovery::ask_once(const PortId& from, const Path& path) {
-  const auto take = [this, from, path](const Answer* answer) {
-    if (answer != nullptr || ++doubts_[from.guid] > kPatience) return take_probe(from, answer);
-    ask(path, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, [this, from](const Answer* again) {
-      if (again != nullptr) --doubts_[from.guid];
-      take_probe(from, again);
-    });
+void Discovery::ask_more(uint64_t guid) {
+  Probing& probing = probing_[guid];
+  const auto is_late = [&] { return probing.silent >= kSilentUntilLater + probing.answered; };
+  while (!probing.waiting.empty() && (is_late() || probing.out < kAtOnce)) {
+    const Probe probe = probing.waiting.front();
+    probing.waiting.pop_front();
+    if (is_late()) {
+      later_.push_back(probe);
+    } else {
+      ask_port(probe, false);
+    }
+  }
+}
+
+void Discovery::ask_later() {
+  while (!later_.empty() && later_out_.size() < kLaterAtOnce) {
+    const Probe probe = later_.front();
+    later_.pop_front();
+    const Probing& probing = probing_[probe.from.guid];
+    const bool enough =
+        probe.again ? probing.tired : probing.silent >= kMostSilent + probing.answered;
+    if (enough && !probe.disputed) {
+      leave(probe.from);
+    } else {
+      ask_port(probe, true);
+    }
+  }
+}
+
+// Once first: with many silent ports patience would last for ever.
+void Discovery::ask_port(const Probe& probe, bool later) {
+  const Device* const device = map_.find(probe.from.guid);
+  if (device == nullptr || device->path.out.size() >= kMostLines) return;
+  Path path = device->path;
+  path.out.push_back(probe.from.port);
+  if (later) {
+    later_out_.insert(probe.from);
+  } else {
+    ++probing_[probe.from.guid].out;
+  }
+  const auto take = [this, probe, later](const Answer* answer) {
+    if (later) {
+      later_out_.erase(later_out_.find(probe.from));
+    } else {
+      --probing_[probe.from.guid].out;
+    }
+    take_probe(probe, answer);
+    ask_more(probe.from.guid);
+    ask_later();
   };
-  ask(path, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, take, 1);
+  ask(std::move(path), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE, 0, take, probe.again ? 0 : 1);
 }
 
-void Discovery::take_probe(const PortId& from, const Answer* answer) {
+void Discovery::take_probe(const Probe& probe, const Answer* answer) {
+  const PortId& from = probe.from;
+  Probing& probing = probing_[from.guid];
+  if (answer != nullptr) {
+    ++probing.answered;
+    if (probe.again && !probe.disputed) --probing.silent;
+    unsure_.erase(from);
+  } else if (probe.again) {
+    probing.tired = true;
+  } else {
+    ++probing.silent;
+    if (probe.patient) return later_.push_back({from, true, true, false});
+  }
   Device* const device = map_.find(from.guid);
-  if (device == nullptr) return;
+  if (device == nullptr || from.port >= device->ports.size()) return;
   device->ports[from.port].silent = answer == nullptr;
-  if (answer != nullptr) arrive(from, *answer);
+  if (answer != nullptr) return arrive(from, *answer);
+  if (probe.again) return;
+  unsure_.insert(from);
+  if (device->ports[from.port].neighbour) dispute(from);
+}
+
+// Its silence is a contradiction, if it is one.
+void Discovery::dispute(const PortId& port) {
+  if (unsure_.erase(port) == 0) return;
+  map_.devices.at(port.guid).ports[port.port].silent = false;
+  later_.push_back({port, true, true, true});
+}
+
+// Whether somebody is there is found out later.
+void Discovery::leave(const PortId& port) {
+  Device* const device = map_.find(port.guid);
+  if (device == nullptr || port.port >= device->ports.size()) return;
+  MapPort& at = device->ports[port.port];
+  at.silent = !at.neighbour;
+  if (at.silent) unsure_.insert(port);
+}
+
+void Discovery::leave_later() {
+  for (const Probe& probe : later_) leave(probe.from);
+  for (const PortId& port : later_out_) leave(port);
+  requests_.clear();
+  forget_probes();
 }
 
 // A device has answered that is at the other end of the line of `from`.
@@ -198,7 +309,7 @@ void Discovery::arrive(const PortId& from, const Answer& answer) {
     return;
   }
   const PortId at{data->guid, answer.came_by};
-  if (map_.join(from, at)) return;
+  if (map_.join(from, at)) return dispute(at);
   const bool elsewhere = map_.devices.at(from.guid).ports[from.port].neighbour.value_or(at) != at;
   suspect(elsewhere ? from.guid : data->guid, from);
 }
@@ -243,12 +354,16 @@ void Discovery::take_ports(uint64_t guid, unsigned block, const Answer* answer) 
     const PortData data = parse_port(answer->data, static_cast<unsigned>(i - first));
     const bool changed = data.up != port.data.up || data.changes != port.data.changes;
     port.data = data;
+    const bool was_silent = port.silent || silent_before_.count(id) != 0;
     if (!all_ && changed) {
       map_.part(id);
       failed_ = failed_ || leads_to_duplicate(map_, id);  // one may have gone
     }
-    port.silent = port.silent && data.up;
-    if (data.up && (all_ || !port.neighbour)) probe(id);
+    // Silent ones that have not changed are asked by whoever looks again and again, unless somebody
+    // says that he is there.
+    port.silent = port.silent && data.up && !changed && !port.neighbour;
+    const bool asked = all_ || (!port.silent && (!port.neighbour || was_silent));
+    if (data.up && asked) probe(id, !was_silent || port.neighbour);
   }
 }
 

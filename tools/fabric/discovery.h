@@ -34,7 +34,8 @@ class Discovery {
   void begin_at(Map map, const std::set<uint64_t>& guids);
   void look_also_at(uint64_t guid);
 
-  // Goes on; true when there is nothing left to find out.
+  // Goes on; true when there is nothing left to find out. Who looks at several devices does not
+  // wait for ports that may be silent: these are told to be.
   bool advance();
 
   // Of begin_at(): the map does not fit the fabric any more, all of it has to be found anew. Of
@@ -43,13 +44,35 @@ class Discovery {
   const Map& map() const { return map_; }
 
  private:
+  struct Probe {
+    PortId from;
+    bool patient = false;  // it is asked again if nobody answers
+    bool again = false;
+    bool disputed = false;  // somebody says that he is there
+  };
+  // What it asks about the ports of one device.
+  struct Probing {
+    std::deque<Probe> waiting;
+    unsigned out = 0;
+    unsigned answered = 0;
+    unsigned silent = 0;  // when they were asked once
+    bool tired = false;   // one was silent each time
+  };
+
   void begin_pass();
   bool end_pass();
   void look_at_next();
   void ask_own();
-  void probe(const PortId& from);
-  void ask_once(const PortId& from, const Path& path);
-  void take_probe(const PortId& from, const Answer* answer);
+  void probe(const PortId& from, bool patient);
+  void ask_more(uint64_t guid);
+  void ask_later();
+  void ask_port(const Probe& probe, bool later);
+  void take_probe(const Probe& probe, const Answer* answer);
+  void dispute(const PortId& port);
+  void leave(const PortId& port);
+  void leave_later();
+  void forget_probes();
+  bool has_later() const { return !later_out_.empty() || !later_.empty(); }
   void arrive(const PortId& from, const Answer& answer);
   bool add(const DeviceData& data, const Path& path);
   void ask_ports(uint64_t guid);
@@ -69,7 +92,12 @@ class Discovery {
   size_t asked_ = 0;
   size_t ports_of_all_ = 0;
   unsigned passes_ = 0;
-  std::map<uint64_t, unsigned> doubts_;  // ports of a device that did not answer at first
+  std::map<uint64_t, Probing> probing_;  // by GUID
+  std::deque<Probe> later_;              // for whose answer nobody is to wait long
+  std::multiset<PortId> later_out_;      // of them those that are asked
+  std::set<PortId> silent_before_;       // of begin_all()
+  std::set<PortId> unsure_;              // silent ones that were not asked with patience
+  bool hurried_ = false;                 // somebody else is to be looked at, too
   std::deque<uint64_t> look_;
   std::set<uint64_t> looked_;  // of begin_at()
   std::map<uint64_t, std::set<PortId>> suspects_;

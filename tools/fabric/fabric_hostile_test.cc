@@ -103,21 +103,149 @@ TEST_CASE(
   check_all(fabric, built);
 }
 
-TEST_CASE("a switch all of whose ports seem to be up is asked for a while, and no longer") {
-  FakeFabric fabric;
-  const Built built = star(fabric, 3);
-  const int liar = fabric.add_switch(0x51, 4096);
-  fabric.join(built.switches[0], 4, liar, 0);
-  fabric.at(liar).lie = [](Frame& frame) {
-    for (unsigned i = 0; about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS) && i < 8; ++i) {
-      frame[EXRNIC_MANAGEMENT_DATA_AT + 16 * i] = 3;
+// A switch that says that each of its ports has a line. At few of them somebody is.
+int add_crowded(FakeFabric& fabric, uint64_t guid, size_t ports = 4096) {
+  const int liar = fabric.add_switch(guid, ports);
+  fabric.at(liar).lie = [&fabric, liar](Frame& frame) {
+    if (!about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS)) return true;
+    for (unsigned i = 0; i < kPortsOfBlock; ++i) {
+      uint8_t* const port = &frame[EXRNIC_MANAGEMENT_DATA_AT + EXRNIC_MANAGEMENT_PORT_BYTES * i];
+      exrnic_management_port_set_flags(port, 3);
+      exrnic_management_port_set_changes(port, fabric.at(liar).changes);
     }
     return true;
   };
+  return liar;
+}
+
+// Tries of a request that nobody answers.
+uint64_t patience(const ManagerOptions& options, unsigned tries) {
+  return options.timeout_ns * tries * (tries + 1) / 2;
+}
+
+TEST_CASE("a switch all of whose ports seem to be up is asked for a while, and no longer") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 3);
+  fabric.join(built.switches[0], 4, add_crowded(fabric, 0x51), 0);
   Manager& manager = fabric.manage(built.nodes[0], options());
   settle(fabric, built.nodes[0], 500 * kMs);
   CHECK(manager.problems().size() <= 300);
   check_all(fabric, built);
+  // One port of it is asked with all patience, and so many once.
+  const uint64_t once = 20 * options().timeout_ns;
+  CHECK(manager.times().discovered_ns < patience(options(), options().tries) + once);
+
+  // Who was silent then is asked once when everything is looked at anew.
+  const uint64_t discoveries = manager.counts().discoveries;
+  fabric.at(built.nodes[1]).lie = [&](Frame&) {
+    return manager.counts().discoveries > discoveries;
+  };
+  fabric.run(fabric.now() + 50 * kMs, [&] {
+    return manager.counts().discoveries > discoveries &&
+           manager.state() != ManagerState::kDiscovering;
+  });
+  REQUIRE(manager.counts().discoveries == discoveries + 1);
+  const ManagerTimes& times = manager.times();
+  CHECK(times.discovered_ns - times.started_ns < once);
+}
+
+// Until what has changed now is routed round.
+uint64_t repair_ns(FakeFabric& fabric, const Manager& manager) {
+  const uint64_t since = fabric.now();
+  fabric.run(since + 500 * kMs, [&] {
+    return manager.written() && manager.state() == ManagerState::kActive &&
+           manager.times().routed_ns > since;
+  });
+  REQUIRE(manager.times().routed_ns > since);
+  return manager.times().routed_ns - since;
+}
+
+TEST_CASE("a switch with a thousand silent ports does not keep the others from being repaired") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 7, 4, 2);
+  // At the manager's leaf; lines of the other one come and go.
+  const int own = built.nodes[4], liar = add_crowded(fabric, 0x51, 1024), leaf = built.switches[2];
+  fabric.join(built.switches[3], 3, liar, 0);
+  Manager& manager = fabric.manage(own, options());
+  settle(fabric, own);
+  // They change again and again: each look at all devices finds that, and they are asked anew.
+  for (unsigned i = 0; i < 20; ++i) {
+    INFO("time " << i);
+    ++fabric.at(liar).changes;
+    const uint64_t looks = manager.counts().looks;
+    fabric.run(fabric.now() + 100 * kMs, [&] { return manager.counts().looks > looks; });
+    REQUIRE(manager.counts().looks > looks);
+    fabric.run(fabric.now() + i * options().timeout_ns / 5);
+    fabric.set_line(leaf, 4, i % 2 != 0);
+    CHECK(repair_ns(fabric, manager) < options().pause_ns + 2 * options().timeout_ns);
+    CHECK(trouble_of_nodes(fabric, built.nodes) == "");
+  }
+}
+
+TEST_CASE("nobody waits for silent ports that are asked again with each look at all devices") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 7, 4, 2);
+  const int own = built.nodes[4], leaf = built.switches[2];
+  fabric.join(built.switches[3], 3, add_crowded(fabric, 0x51), 0);
+  Manager& manager = fabric.manage(own, options());
+  settle(fabric, own);
+  for (unsigned i = 0; i < 5; ++i) {
+    INFO("time " << i);
+    fabric.set_line(leaf, 4, false);
+    repair_ns(fabric, manager);
+    fabric.run(fabric.now() + 20 * kMs);
+    const uint64_t sweeps = manager.counts().sweeps;
+    fabric.run(fabric.now() + 20 * kMs, [&] { return manager.counts().sweeps > sweeps; });
+    // Nobody tells: the next look sees it.
+    fabric.lose(1, 1);
+    fabric.set_line(leaf, 4, true);
+    fabric.lose(0, 1);
+    CHECK(repair_ns(fabric, manager) < options().sweep_ns + options().timeout_ns);
+  }
+}
+
+TEST_CASE("where frames are lost, a switch that was silent before is not taken for two") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 60, 1, 2);
+  FakeDevice& spine = fabric.at(built.switches[1]);
+  spine.key = 99;
+  ManagerOptions lossy = options();
+  lossy.tries = 12;
+  lossy.sweep_ns = 100 * kMs;
+  Manager& manager = fabric.manage(built.nodes[0], lossy);
+  settle(fabric, built.nodes[0]);
+  REQUIRE(manager.map().find(spine.guid) == nullptr);
+  // It is found when everything is looked at anew, which is when somebody is gone for a moment.
+  fabric.at(built.nodes[30]).lie = [&](Frame&) { return manager.counts().discoveries > 1; };
+  fabric.run(fabric.now() + 200 * kMs, [&] { return manager.counts().discoveries > 1; });
+  REQUIRE(manager.state() == ManagerState::kDiscovering);
+  spine.key = 0;
+  fabric.lose(0.05, 1);
+  fabric.run(fabric.now() + 100 * kMs,
+             [&] { return manager.state() != ManagerState::kDiscovering; });
+  CHECK(manager.map().duplicates.empty());
+  CHECK(manager.map().find(spine.guid) != nullptr);
+}
+
+TEST_CASE("one that answers at last is found among thousands, and beside them") {
+  FakeFabric fabric;
+  Built built = star(fabric, 4);
+  const int liar = add_crowded(fabric, 0x51);
+  fabric.join(built.switches[0], 4, liar, 0);
+  fabric.at(built.nodes[3]).key = 99;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.map().devices.size() == 5);
+  fabric.at(built.nodes[3]).key = 0;
+  fabric.run(fabric.now() + 3 * options().sweep_ns);
+  CHECK(fabric.at(built.nodes[3]).number != kNoNumber);
+
+  const int last = fabric.add_node(0x77);
+  fabric.join(last, 0, liar, 4000);
+  fabric.run(fabric.now() + 1'000 * kMs);
+  CHECK(fabric.at(last).number != kNoNumber);
+  built.nodes.push_back(last);
+  CHECK(trouble_of_nodes(fabric, built.nodes) == "");
 }
 
 // A switch behind which there is another one behind each port, without end.

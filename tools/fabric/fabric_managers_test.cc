@@ -68,16 +68,18 @@ TEST_CASE("a manager that has long to look is not taken for one that stands stil
     fabric.join(crowd, i, foreign, 0);
   }
   ManagerOptions hasty = options();
-  hasty.takeover_ns = 8 * kMs;
-  hasty.sweep_ns = kMs;
+  hasty.takeover_ns = 2 * kMs;
+  hasty.sweep_ns = kMs / 4;
   Manager& first = fabric.manage(built.nodes[0], hasty);
   settle(fabric, built.nodes[0]);
   hasty.standby = true;
   Manager& second = fabric.manage(built.nodes[6], hasty);
   fabric.run(fabric.now() + 100 * kMs);
   REQUIRE(second.counts().takeovers == 0);
-  fabric.set_line(crowd, 3, false);
-  fabric.run(fabric.now() + 200 * kMs);
+  for (const bool up : {false, true}) {
+    for (uint16_t i = 0; i < 100; ++i) fabric.set_line(crowd, i, up);
+    fabric.run(fabric.now() + 100 * kMs);
+  }
   CHECK(second.counts().takeovers == 0);
   CHECK(first.counts().yields == 0);
 }

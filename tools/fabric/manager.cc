@@ -223,15 +223,18 @@ void Manager::write(uint64_t now_ns) {
 }
 
 void Manager::watch(uint64_t now_ns) {
+  const std::set<uint64_t> found = sweep_.take_found();
+  dirty_.insert(found.begin(), found.end());
   const bool free = !sweeping_ && now_ns >= next_discovery_ns();
   if (free || may_interrupt(now_ns, sweep_interrupted_)) {
     sweep_interrupted_ = sweep_interrupted_ || sweeping_;
     return begin_discovery(now_ns);
   }
   if (sweeping_) {
-    if (sweep_.hopeless()) requests_.clear();
     if (sweep_.hopeless() || (!own_asked_ && sweep_.done())) end_sweep(now_ns);
   } else if (replan_) {
+    requests_.clear();
+    sweep_.stop();
     plan();
   } else if (now_ns >= next_sweep_ns_) {
     next_sweep_ns_ = now_ns + options_.sweep_ns;

@@ -32,7 +32,7 @@ void Manager::take_trap(const Trap& trap) {
 void Manager::begin_sweep() {
   pulse_.forget_silent();
   sweeping_ = own_asked_ = true;
-  sweep_.stop();
+  sweep_.forget();
   requests_.ask(get(along({}), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), [this](const Answer* answer) {
     own_asked_ = false;
     look_at_own(answer);
@@ -100,6 +100,9 @@ void Manager::end_sweep(uint64_t now_ns) {
   const bool doubt = !map_.duplicates.empty() || map_.full;
   if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) all_dirty_ = true;
   if (sweep_.misrouted()) write_again();
+  if (!sweep_.hopeless()) return;
+  requests_.clear();
+  sweep_.stop();
 }
 
 // Somebody's routes are not what is known of them.

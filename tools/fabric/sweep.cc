@@ -8,28 +8,39 @@
 namespace exrnic::fabric {
 namespace {
 
-constexpr size_t kMostSilentPorts = 64;  // that are asked in a sweep
-constexpr unsigned kTimes = 2;           // then a device is asked along its path at once
+constexpr size_t kMostSilentPorts = 64;  // that are chosen at a time
+constexpr size_t kSilentAtOnce = 4;      // that are asked
+static_assert(kSilentAtOnce < EXRNIC_MANAGEMENT_WAITING, "others get answers meanwhile");
+constexpr unsigned kTimes = 2;  // then a device is asked along its path at once
 
 }  // namespace
 
-void Sweep::stop() {
+void Sweep::forget() {
   asked_ = 0;
   changed_.clear();
   lost_ = 0;
   misrouted_ = false;
 }
 
+void Sweep::stop() {
+  forget();
+  silent_.clear();
+  silent_asked_ = 0;
+}
+
+std::set<uint64_t> Sweep::take_found() { return std::exchange(found_, {}); }
+
 void Sweep::begin(uint16_t manager, unsigned tries) {
   manager_ = manager;
   tries_ = tries;
-  stop();
+  forget();
   for (const auto& [guid, device] : map_.devices) {
     if (guid == map_.own) continue;
     const bool numbered = device.data.number != kNoNumber && manager != kNoNumber;
     const auto found = by_path_.find(guid);
     ask_device(guid, numbered && (found == by_path_.end() || found->second < kTimes));
   }
+  if (silent_.empty() && silent_asked_ == 0) choose_silent_ports();
   ask_silent_ports();
 }
 
@@ -82,28 +93,58 @@ void Sweep::take_device(uint64_t guid, bool routed, const Answer& answer) {
   is = *data;
 }
 
-// Whoever had another key, or no agent, may have changed his mind. Some ports in each sweep.
-void Sweep::ask_silent_ports() {
-  std::vector<PortId> silent;
+// Whoever had another key, or no agent, may have changed his mind. Devices have turns: one with
+// thousands of silent ports does not keep the others' from being asked.
+void Sweep::choose_silent_ports() {
+  std::vector<std::vector<PortId>> devices;
+  std::map<uint64_t, uint16_t> last;
   for (const auto& [guid, device] : map_.devices) {
+    std::vector<PortId> ports;
     for (size_t port = 0; port < device.ports.size(); ++port) {
-      if (device.ports[port].silent) silent.push_back({guid, static_cast<uint16_t>(port)});
+      if (device.ports[port].silent) ports.push_back({guid, static_cast<uint16_t>(port)});
+    }
+    if (ports.empty() || device.path.out.size() >= kMostLines) continue;
+    const auto found = last_silent_.find(guid);
+    if (found != last_silent_.end()) {
+      last.insert(*found);
+      const PortId before{guid, found->second};
+      std::rotate(ports.begin(), std::upper_bound(ports.begin(), ports.end(), before), ports.end());
+    }
+    devices.push_back(std::move(ports));
+  }
+  last_silent_ = std::move(last);
+  const auto first = std::find_if(devices.begin(), devices.end(), [this](const auto& ports) {
+    return ports.front().guid > last_turn_;
+  });
+  std::rotate(devices.begin(), first, devices.end());
+  bool more = true;
+  for (size_t turn = 0; more; ++turn) {
+    more = false;
+    for (const std::vector<PortId>& ports : devices) {
+      if (turn >= ports.size() || silent_.size() >= kMostSilentPorts) continue;
+      silent_.push_back(ports[turn]);
+      last_silent_[ports[turn].guid] = ports[turn].port;
+      last_turn_ = ports[turn].guid;
+      more = true;
     }
   }
-  const auto first = std::upper_bound(silent.begin(), silent.end(), last_silent_);
-  std::rotate(silent.begin(), first, silent.end());
-  if (silent.size() > kMostSilentPorts) silent.resize(kMostSilentPorts);
-  for (const PortId& port : silent) {
+}
+
+void Sweep::ask_silent_ports() {
+  for (; !silent_.empty() && silent_asked_ < kSilentAtOnce; silent_.pop_front()) {
+    const PortId port = silent_.front();
     Path path = map_.devices.at(port.guid).path;
-    if (path.out.size() >= kMostLines) continue;
-    last_silent_ = port;
     path.out.push_back(port.port);
-    ++asked_;
+    ++silent_asked_;
     requests_.ask(
         get(along(std::move(path)), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE),
         [this, port](const Answer* answer) {
-          --asked_;
-          if (answer != nullptr && parse_device(answer->data)) changed_.insert(port.guid);
+          --silent_asked_;
+          if (answer != nullptr && parse_device(answer->data)) {
+            map_.devices.at(port.guid).ports[port.port].silent = false;
+            found_.insert(port.guid);
+          }
+          ask_silent_ports();
         },
         1);
   }
