@@ -42,6 +42,7 @@ class Discovery {
   // begin_all(): the own node does not answer.
   bool failed() const { return failed_; }
   const Map& map() const { return map_; }
+  Map& map() { return map_; }
 
  private:
   struct Probe {

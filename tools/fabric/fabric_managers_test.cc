@@ -56,32 +56,67 @@ TEST_CASE("who takes over reads what switches have, and writes what is wrong alo
   check_all(fabric, built);
 }
 
-// 200 devices with another key at a switch: a look at that takes longer than others wait.
-TEST_CASE("a manager that has long to look is not taken for one that stands still") {
-  FakeFabric fabric;
-  const Built built = leaf_spine(fabric, 7, 4, 2);
-  const int crowd = fabric.add_switch(0x51, 201);
-  fabric.join(built.switches[3], 3, crowd, 200);
-  for (uint16_t i = 0; i < 200; ++i) {
-    const int foreign = fabric.add_node(0x1000 + i);
-    fabric.at(foreign).key = 99;
-    fabric.join(crowd, i, foreign, 0);
+// A fabric with a look that takes longer than others wait: 200 devices with another key at a
+// switch.
+class Long {
+ public:
+  Long() : built(leaf_spine(fabric, 7, 4, 2)), crowd(fabric.add_switch(0x51, 201)) {
+    fabric.join(built.switches[3], 3, crowd, 200);
+    for (uint16_t i = 0; i < 200; ++i) {
+      const int foreign = fabric.add_node(0x1000 + i);
+      fabric.at(foreign).key = 99;
+      fabric.join(crowd, i, foreign, 0);
+    }
+    hasty.takeover_ns = 2 * kMs;
+    hasty.sweep_ns = kMs / 4;
   }
+
+  FakeFabric fabric;
+  const Built built;
+  const int crowd;
   ManagerOptions hasty = options();
-  hasty.takeover_ns = 2 * kMs;
-  hasty.sweep_ns = kMs / 4;
-  Manager& first = fabric.manage(built.nodes[0], hasty);
-  settle(fabric, built.nodes[0]);
-  hasty.standby = true;
-  Manager& second = fabric.manage(built.nodes[6], hasty);
+};
+
+TEST_CASE("a manager that has long to look is not taken for one that stands still") {
+  Long fixture;
+  FakeFabric& fabric = fixture.fabric;
+  const std::vector<int>& nodes = fixture.built.nodes;
+  Manager& first = fabric.manage(nodes[0], fixture.hasty);
+  settle(fabric, nodes[0]);
+  fixture.hasty.standby = true;
+  Manager& second = fabric.manage(nodes[6], fixture.hasty);
   fabric.run(fabric.now() + 100 * kMs);
   REQUIRE(second.counts().takeovers == 0);
   for (const bool up : {false, true}) {
-    for (uint16_t i = 0; i < 100; ++i) fabric.set_line(crowd, i, up);
+    for (uint16_t i = 0; i < 100; ++i) fabric.set_line(fixture.crowd, i, up);
     fabric.run(fabric.now() + 100 * kMs);
   }
   CHECK(second.counts().takeovers == 0);
   CHECK(first.counts().yields == 0);
+}
+
+TEST_CASE("nor is one that looks at a fabric for the first time") {
+  Long fixture;
+  FakeFabric& fabric = fixture.fabric;
+  const std::vector<int>& nodes = fixture.built.nodes;
+  Manager& first = fabric.manage(nodes[0], fixture.hasty);
+  fixture.hasty.standby = true;
+  fixture.hasty.seed = 2;
+  Manager& second = fabric.manage(nodes[6], fixture.hasty);
+  settle(fabric, nodes[0]);
+  REQUIRE(first.times().discovered_ns > fixture.hasty.takeover_ns);
+  CHECK(second.counts().takeovers == 0);
+
+  // Nor one that has taken over, and looks for the first time.
+  fixture.hasty.seed = 3;
+  fixture.hasty.takeover_ns *= 2;
+  Manager& third = fabric.manage(nodes[2], fixture.hasty);
+  fabric.run(fabric.now() + 50 * kMs);
+  fabric.stop_manager(nodes[0]);
+  fabric.run(fabric.now() + 50 * kMs);
+  CHECK(second.counts().takeovers == 1);
+  CHECK(second.counts().yields == 0);
+  CHECK(third.counts().takeovers == 0);
 }
 
 TEST_CASE("a manager that was replaced gives way, says so, and comes back when that one is gone") {

@@ -41,7 +41,7 @@ Manager::Manager(ManagementPort& port, const ManagerOptions& options)
       discovery_(requests_, options.limits),
       writer_(requests_, map_, known_, options.key),
       sweep_(requests_, map_),
-      pulse_(requests_, map_, [this](const DeviceData& own) { hear_own(own); }),
+      pulse_(requests_, [this](const DeviceData& own) { hear_own(own); }),
       standby_(requests_, std::max<uint64_t>(1, options.takeover_ns / kLooksOfPatience)),
       chance_(options.seed) {}
 

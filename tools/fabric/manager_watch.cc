@@ -67,15 +67,16 @@ void Manager::look_at_own(const Answer* answer) {
 
 // Something that may take longer than others wait.
 bool Manager::is_busy() const {
-  return holds_own_ &&
-         (state_ == ManagerState::kDiscovering || state_ == ManagerState::kWriting || sweeping_);
+  return state_ == ManagerState::kDiscovering || state_ == ManagerState::kWriting || sweeping_;
 }
 
+// Who manages nothing yet counts at the nodes that he has found.
 void Manager::show_life(uint64_t now_ns) {
   if (!is_busy() || pulse_.at_work() || now_ns < next_pulse_ns_) return;
   next_pulse_ns_ = now_ns + options_.sweep_ns;
   own_beat_.reset();
-  pulse_.begin();
+  const bool first = state_ == ManagerState::kDiscovering && !holds_own_;
+  pulse_.begin(first ? discovery_.map() : map_);
 }
 
 // Its number may be about to change; then it is both.

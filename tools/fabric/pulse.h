@@ -18,11 +18,11 @@ class Pulse {
  public:
   using OwnIs = std::function<void(const DeviceData& own)>;
 
-  // Both outlive it. `own_is` hears how the own node is, each time.
-  Pulse(Requests& requests, Map& map, OwnIs own_is)
-      : requests_(requests), map_(map), own_is_(std::move(own_is)) {}
+  // `requests` outlives it. `own_is` hears how the own node is, each time.
+  Pulse(Requests& requests, OwnIs own_is) : requests_(requests), own_is_(std::move(own_is)) {}
 
-  void begin();
+  // Counts at the nodes of `map`.
+  void begin(Map& map);
   bool at_work() const { return asked_ != 0; }
   uint64_t begun() const { return begun_; }
 
@@ -30,10 +30,9 @@ class Pulse {
   void forget_silent() { silent_.clear(); }
 
  private:
-  void ask(uint64_t guid, Device& device);
+  void ask(uint64_t guid, Device& device, bool own);
 
   Requests& requests_;
-  Map& map_;
   const OwnIs own_is_;
   size_t asked_ = 0;
   uint64_t begun_ = 0;
