@@ -127,6 +127,26 @@ std::string trouble_of_switches(const FakeFabric& fabric, const std::vector<int>
   return there.empty() ? trouble_between(fabric, switches, nodes) : there;
 }
 
+std::string round_trip(const FakeFabric& fabric, const std::vector<int>& switches) {
+  std::set<uint16_t> numbers;
+  for (size_t i = 0; i < fabric.size(); ++i) {
+    for (const auto& route : fabric.at(static_cast<int>(i)).routes) numbers.insert(route.first);
+  }
+  for (const uint16_t to : numbers) {
+    for (const int from : switches) {
+      int at = from;
+      size_t steps = 0;
+      for (; steps <= fabric.size(); ++steps) {
+        const FakeDevice& device = fabric.at(at);
+        if (!device.is_switch() || device.number == to || !up(fabric, at, device.route(to))) break;
+        at = device.ports[device.route(to)].peer;
+      }
+      if (steps > fabric.size()) return fmt::format("from device {} to {}", from, to);
+    }
+  }
+  return "";
+}
+
 std::string trouble_of_floods(const FakeFabric& fabric, const std::vector<int>& nodes) {
   for (const int from : nodes) {
     std::vector<std::pair<int, uint16_t>> next;  // where it comes in

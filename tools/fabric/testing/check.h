@@ -16,6 +16,9 @@ std::string trouble_of_nodes(const FakeFabric& fabric, const std::vector<int>& n
 std::string trouble_of_switches(const FakeFabric& fabric, const std::vector<int>& nodes,
                                 const std::vector<int>& switches);
 
+// Empty if no frame that is at one of these switches goes round, wherever it is to go.
+std::string round_trip(const FakeFabric& fabric, const std::vector<int>& switches);
+
 // Empty if a frame to a group gets from each of these nodes to each other one, once.
 std::string trouble_of_floods(const FakeFabric& fabric, const std::vector<int>& nodes);
 
