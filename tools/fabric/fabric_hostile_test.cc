@@ -103,6 +103,19 @@ TEST_CASE(
   check_all(fabric, built);
 }
 
+TEST_CASE("ports that are too many have no floods left of before") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 3);
+  const int large = fabric.add_switch(0x51, 5000);
+  fabric.join(built.switches[0], 4, large, 0);
+  fabric.at(large).floods[4000] = fabric.at(large).floods[4500] = true;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  REQUIRE(manager.map().find(0x51)->ports.size() == 4096);
+  CHECK(!fabric.at(large).floods[4000]);
+  CHECK(!fabric.at(large).floods[4500]);
+}
+
 // A switch that says that each of its ports has a line. At few of them somebody is.
 int add_crowded(FakeFabric& fabric, uint64_t guid, size_t ports = 4096) {
   const int liar = fabric.add_switch(guid, ports);

@@ -119,7 +119,8 @@ void Writer::read_switches() {
           for (unsigned block = 0; answer.ok() && block < kRouteBlocks; ++block)
             if (has_routes(answer.data, block)) read_routes(known, path, block);
         });
-    for (uint32_t block = 0; block * kFloodsOfBlock < device.ports.size(); ++block)
+    // Those of ports that are not used, too: they are taken away.
+    for (uint32_t block = 0; block * kFloodsOfBlock < device.data.ports; ++block)
       read_floods(known, device.path, block);
   }
 }
