@@ -261,6 +261,18 @@ TEST_CASE("one that answers at last is found among thousands, and beside them") 
   CHECK(trouble_of_nodes(fabric, built.nodes) == "");
 }
 
+TEST_CASE("a switch with thousands of silent ports does not hide what else is wrong") {
+  FakeFabric fabric;
+  const Built built = star(fabric, 4);
+  fabric.join(built.switches[0], 4, add_crowded(fabric, 0x51), 0);
+  fabric.at(built.nodes[3]).key = 99;
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  CHECK(manager.problems().size() < 20);
+  CHECK(mentions(manager.problems(), "port 3 of switch " + name_of_guid(switch_guid(0))));
+  CHECK(mentions(manager.problems(), "switch 0000000000000051 (32768): at 4087 more of its ports"));
+}
+
 // A switch behind which there is another one behind each port, without end.
 TEST_CASE("a switch that makes devices up without end is believed up to the limits") {
   FakeFabric fabric;

@@ -7,6 +7,7 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr size_t kMostOfMap = 256;
+constexpr size_t kMostOfDevice = 8;
 
 std::string number_text(uint16_t number) {
   return number == kNoNumber ? "-" : fmt::format("{}", number);
@@ -33,11 +34,13 @@ void add_duplicates(const Map& map, std::vector<std::string>& problems) {
 
 void add_ports(const Map& map, const Device& device, std::vector<std::string>& problems) {
   const bool last = device.path.out.size() >= kMostLines;
+  size_t silent = 0;
   for (size_t i = 0; i < device.ports.size(); ++i) {
     if (problems.size() >= kMostOfMap) return;
     const MapPort& port = device.ports[i];
     const std::string name = port_text(map, {device.data.guid, static_cast<uint16_t>(i)});
     if (port.silent) {
+      if (++silent > kMostOfDevice) continue;
       problems.push_back(fmt::format(
           "{}: its line is up, but nobody answers there; give the device this fabric's key, or "
           "none",
@@ -48,6 +51,12 @@ void add_ports(const Map& map, const Device& device, std::vector<std::string>& p
           name, kMostLines));
     }
   }
+  if (silent <= kMostOfDevice) return;
+  problems.push_back(
+      fmt::format("{}: at {} more of its ports the line is up, and nobody has answered so far; "
+                  "give the devices "
+                  "this fabric's key, or none, or look whether the switch tells the truth",
+                  name_of(device), silent - kMostOfDevice));
 }
 
 std::string node_of_dot(uint64_t guid) { return fmt::format("\"{}\"", name_of_guid(guid)); }
