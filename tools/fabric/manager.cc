@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostRemembered = 1 << 16;  // numbers of devices that have gone
 constexpr size_t kMostLooks = 64;            // that are added to a discovery
+constexpr size_t kMostLeftOut = 64;          // switches that are emptied
 constexpr unsigned kMostFailures = 6;        // each doubles the pause
 constexpr unsigned kLooksOfPatience = 8;  // at the own node, while its manager's beat stands still
 
@@ -162,6 +163,7 @@ void Manager::discover(uint64_t now_ns) {
 
 void Manager::take_map(uint64_t now_ns) {
   const bool same = written_ && same_fabric(map_, discovery_.map());
+  remember_left_out(discovery_.map());
   map_ = discovery_.map();
   own_silent_ = false;
   times_.discovered_ns = now_ns;
@@ -170,6 +172,45 @@ void Manager::take_map(uint64_t now_ns) {
   if (holds_own_ && is_foreign(own)) return yield_to(own.manager, now_ns);
   if (same) return enter(ManagerState::kActive, "the fabric is routed");
   plan();
+}
+
+// What they have is partly of one plan, and partly of another one: frames may go round there.
+void Manager::remember_left_out(const Map& map) {
+  left_out_.erase(
+      std::remove_if(left_out_.begin(), left_out_.end(),
+                     [&](const LeftOut& item) { return map.find(item.guid) != nullptr; }),
+      left_out_.end());
+  if (written_) return;
+  for (const auto& [guid, known] : known_) {
+    const Device* const before = map_.find(guid);
+    if (before == nullptr || map.find(guid) != nullptr || left_out_.size() >= kMostLeftOut)
+      continue;
+    LeftOut item{guid, before->path, known.unsure_routes};
+    for (const auto& [block, ports] : known.routes) item.blocks.insert(block);
+    left_out_.push_back(std::move(item));
+  }
+}
+
+// If they are still there. Nobody waits for them.
+void Manager::empty_left_out() {
+  for (LeftOut& item : std::exchange(left_out_, {})) {
+    const auto take = [this, item](const Answer* answer) {
+      const auto data = answer == nullptr ? std::nullopt : parse_device(answer->data);
+      if (data && data->guid == item.guid) empty_blocks(item);
+    };
+    requests_.ask(get(along(item.path), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), take, 1);
+  }
+}
+
+// One by one: who does not answer costs one time-out.
+void Manager::empty_blocks(LeftOut item) {
+  if (item.blocks.empty()) return;
+  Request request = set_routes(along(item.path), *item.blocks.begin(), no_routes());
+  item.blocks.erase(item.blocks.begin());
+  const auto take = [this, item = std::move(item)](const Answer* answer) {
+    if (answer != nullptr) empty_blocks(item);
+  };
+  requests_.ask(std::move(request), take, 1);
 }
 
 void Manager::plan() {
@@ -217,6 +258,7 @@ void Manager::write(uint64_t now_ns) {
     written_ = true;
     write_interrupted_ = false;
     times_.routed_ns = now_ns;
+    empty_left_out();
     enter(ManagerState::kActive, "the fabric is routed");
   }
   next_sweep_ns_ = now_ns;

@@ -81,6 +81,13 @@ class Manager {
   void assign(std::vector<Assignment> assignments);
 
  private:
+  // A switch that went from the map while it was written.
+  struct LeftOut {
+    uint64_t guid = 0;
+    Path path;
+    std::set<uint32_t> blocks;  // of routes that it may have
+  };
+
   // States.
   void enter(ManagerState state, std::string reason);
   void advance(uint64_t now_ns);
@@ -88,6 +95,9 @@ class Manager {
   void begin_discovery(uint64_t now_ns);
   void discover(uint64_t now_ns);
   void take_map(uint64_t now_ns);
+  void remember_left_out(const Map& map);
+  void empty_left_out();
+  void empty_blocks(LeftOut item);
   void plan();
   void remember_numbers();
   void write(uint64_t now_ns);
@@ -119,6 +129,7 @@ class Manager {
   std::map<uint64_t, uint16_t> had_;       // numbers, by GUID
   std::map<uint16_t, uint64_t> switches_;  // GUIDs, by number
   std::vector<Assignment> assignments_;
+  std::vector<LeftOut> left_out_;
   Discovery discovery_;
   Writer writer_;
   Sweep sweep_;

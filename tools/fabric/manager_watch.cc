@@ -126,6 +126,7 @@ void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   own_beat_.reset();
   other_.reset();
   known_.clear();
+  left_out_.clear();
   written_ = false;
   dirty_.clear();
   ++counts_.yields;
