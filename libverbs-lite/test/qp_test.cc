@@ -143,8 +143,10 @@ TEST_CASE("attributes out of range, and a mask that names what there is not, giv
   CHECK(refused(VL_QP_ACCESS, [](vl_qp_attr* attr) { attr->access = 16; }));
   CHECK(refused(VL_QP_PATH_MTU, [](vl_qp_attr* attr) { attr->path_mtu = 4112; }));
   CHECK(refused(VL_QP_PATH_MTU, [](vl_qp_attr* attr) { attr->path_mtu = 257; }));
-  CHECK(refused(VL_QP_MAX_READS_IN, [](vl_qp_attr* attr) { attr->max_reads_in = VL_MAX_READS + 1; }));
-  CHECK(refused(VL_QP_MAX_READS_OUT, [](vl_qp_attr* attr) { attr->max_reads_out = VL_MAX_READS + 1; }));
+  CHECK(
+      refused(VL_QP_MAX_READS_IN, [](vl_qp_attr* attr) { attr->max_reads_in = VL_MAX_READS + 1; }));
+  CHECK(refused(VL_QP_MAX_READS_OUT,
+                [](vl_qp_attr* attr) { attr->max_reads_out = VL_MAX_READS + 1; }));
   CHECK(refused(VL_QP_TIMEOUT, [](vl_qp_attr* attr) { attr->timeout = 32; }));
   CHECK(refused(VL_QP_RETRY_COUNT, [](vl_qp_attr* attr) { attr->retry_count = 8; }));
   CHECK(refused(VL_QP_MIN_RNR_TIMER, [](vl_qp_attr* attr) { attr->min_rnr_timer = 257; }));

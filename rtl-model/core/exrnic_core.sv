@@ -138,8 +138,7 @@ module exrnic_core
   dma_read_if wqe_read ();
   dma_read_if payload_read ();
   dma_read_if receive_read ();
-  dma_read_if firmware_read ();
-  dma_read_if atomics_read ();
+  dma_read_if firmware_reads[2] ();
   dma_read_if firmware_payload_read ();
   stream_if #(.T(dma_write_cmd_t)) placed ();
   stream_if #(.T(dma_write_cmd_t)) completion ();
@@ -241,8 +240,7 @@ module exrnic_core
       .wqe_read,
       .payload_read,
       .receive_read,
-      .firmware_read,
-      .atomics_read,
+      .firmware_reads,
       .firmware_payload_read,
       .placed,
       .completion,
@@ -397,11 +395,11 @@ module exrnic_core
       .qp(qp[QP_FIRMWARE]),
       .wake(wake[WAKE_OF_FIRMWARE]),
       .xlate(xlate[XLATE_OF_FIRMWARE]),
-      .read(firmware_read),
+      .read(firmware_reads[0]),
       .write(firmware_write),
       .fence,
       .xlate_of_atomics(xlate[XLATE_OF_ATOMICS]),
-      .atomics_read,
+      .atomics_read(firmware_reads[1]),
       .atomics_write,
       .writes,
       .event_o(event_src[EVENT_OF_FIRMWARE])

@@ -98,8 +98,8 @@ void Sender::wait_for_peer() {
   turn_.end(true);
 }
 
-// PULLs and other work are never under way together: so completions come in order. Nor is an atomic with
-// PULLs before it that are none: the peer may read for them later than it executes it.
+// PULLs and other work are never under way together: so completions come in order. Nor is an atomic
+// with PULLs before it that are none: the peer may read for them later than it executes it.
 bool Sender::may_begin() {
   const QueuePair& qp = turn_.qp();
   const size_t under_way = qp.at.pulls.size();

@@ -115,7 +115,9 @@ class Stream {
     if (!datagrams()) return per_second(sent_ns);
     testbed_.run_while_busy(kWaitNs);
     take_arrivals();
-    if (arrival_ns_.size() < all / 2) throw std::runtime_error(fmt::format("most datagrams were lost: of {} {} came", all, arrival_ns_.size()));
+    if (arrival_ns_.size() < all / 2)
+      throw std::runtime_error(
+          fmt::format("most datagrams were lost: of {} {} came", all, arrival_ns_.size()));
     return per_second(arrival_ns_);
   }
 

@@ -522,10 +522,11 @@ struct vl_qp_attr {
  * PULLs: an RNIC has vl_rnic_attr.read_pool places for those under way, in each direction, for the
  * queue pairs of all processes (max_res_rd_atom of other verbs; VL_MAX_READS is their
  * max_qp_rd_atom). A queue pair has its max_reads_out and max_reads_in of them until it is
- * destroyed, each rounded up to 4, 8, 16, 32 or 64: so it never waits for others. With the 4096 of an
- * RNIC of full size each of 1022 queue pairs can have 4, or 64 can have 64. ENOSPC: fewer are free.
- * EDQUOT: the user has a share of them, max_user_percent of the kernel module. So ask for what the
- * program needs; a queue pair that never PULLs needs none, and one whose peer never does, neither.
+ * destroyed, each rounded up to 4, 8, 16, 32 or 64: so it never waits for others. With the 4096 of
+ * an RNIC of full size each of 1022 queue pairs can have 4, or 64 can have 64. ENOSPC: fewer are
+ * free. EDQUOT: the user has a share of them, max_user_percent of the kernel module. So ask for
+ * what the program needs; a queue pair that never PULLs needs none, and one whose peer never does,
+ * neither.
  */
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 

@@ -15,8 +15,7 @@ module memory_tile
     dma_read_if.server wqe_read,
     dma_read_if.server payload_read,
     dma_read_if.server receive_read,
-    dma_read_if.server firmware_read,
-    dma_read_if.server atomics_read,
+    dma_read_if.server firmware_reads[2],  // firmware's, atomics'
     dma_read_if.asked firmware_payload_read,
     // Data, completions, firmware's, atomics', events, interrupts of ports, interrupts of the control vector.
     stream_if.sink     placed,
@@ -85,30 +84,30 @@ module memory_tile
   assign read_valid[READ_OF_WQE] = wqe_read.valid;
   assign read_valid[READ_OF_PAYLOAD] = payload_read.valid || firmware_payload_read.valid;
   assign read_valid[READ_OF_RECEIVES] = receive_read.valid;
-  assign read_valid[READ_OF_FIRMWARE] = firmware_read.valid;
-  assign read_valid[READ_OF_ATOMICS] = atomics_read.valid;
+  assign read_valid[READ_OF_FIRMWARE] = firmware_reads[0].valid;
+  assign read_valid[READ_OF_ATOMICS] = firmware_reads[1].valid;
   assign read_req[READ_OF_WQE] = wqe_read.req;
   assign read_req[READ_OF_PAYLOAD] =
       payload_read.valid ? payload_read.req : firmware_payload_read.req;
   assign read_req[READ_OF_RECEIVES] = receive_read.req;
-  assign read_req[READ_OF_FIRMWARE] = firmware_read.req;
-  assign read_req[READ_OF_ATOMICS] = atomics_read.req;
+  assign read_req[READ_OF_FIRMWARE] = firmware_reads[0].req;
+  assign read_req[READ_OF_ATOMICS] = firmware_reads[1].req;
   assign wqe_read.ready = read_ready[READ_OF_WQE];
   assign payload_read.ready = read_ready[READ_OF_PAYLOAD];
   assign firmware_payload_read.ready = payload_read.ready && !payload_read.valid;
   assign receive_read.ready = read_ready[READ_OF_RECEIVES];
-  assign firmware_read.ready = read_ready[READ_OF_FIRMWARE];
-  assign atomics_read.ready = read_ready[READ_OF_ATOMICS];
+  assign firmware_reads[0].ready = read_ready[READ_OF_FIRMWARE];
+  assign firmware_reads[1].ready = read_ready[READ_OF_ATOMICS];
   assign wqe_read.beat_valid = beat_valid[READ_OF_WQE];
   assign payload_read.beat_valid = beat_valid[READ_OF_PAYLOAD];
   assign receive_read.beat_valid = beat_valid[READ_OF_RECEIVES];
-  assign firmware_read.beat_valid = beat_valid[READ_OF_FIRMWARE];
-  assign atomics_read.beat_valid = beat_valid[READ_OF_ATOMICS];
+  assign firmware_reads[0].beat_valid = beat_valid[READ_OF_FIRMWARE];
+  assign firmware_reads[1].beat_valid = beat_valid[READ_OF_ATOMICS];
   assign wqe_read.beat = beat;
   assign payload_read.beat = beat;
   assign receive_read.beat = beat;
-  assign firmware_read.beat = beat;
-  assign atomics_read.beat = beat;
+  assign firmware_reads[0].beat = beat;
+  assign firmware_reads[1].beat = beat;
 
   xlate #(
       .CLIENTS(XLATE_CLIENTS)

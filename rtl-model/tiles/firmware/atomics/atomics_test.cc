@@ -62,7 +62,7 @@ class Atomics : public Bench<Vatomics> {
   std::vector<uint64_t> reads, written;  // addresses
   bool answers_reads = true, writes_leave = true;
   bool lets_go = false;  // there are invalidations
-  uint64_t bad = 0;  // a word that the host refuses to read
+  uint64_t bad = 0;      // a word that the host refuses to read
   unsigned most_reads = 0;
   uint32_t reserved = 0;  // of what is pushed, above the operation
 
