@@ -91,6 +91,48 @@ TEST_CASE("an atomic sees the PUSH before it, and a PULL behind it sees the atom
   CHECK(Atomics::number(pair.left, pair.left.near, 8) == 12);
 }
 
+// A slow bus: what is read has left memory long before it comes.
+TEST_CASE("an atomic sees the PUSH before it, also if one of another queue pair is under way") {
+  TestbedOptions options = options_for("dc-25g");
+  options.profile.pcie.latency_ns = 10'000;
+  Atomics pair(options);
+  QueuePairOptions more;
+  more.recv_cq = &pair.left.recv_cq;
+  QueuePair second = pair.left.rnic.create_qp(30, End::kPage, End::kPd, pair.left.cq, more);
+  more.recv_cq = &pair.right.recv_cq;
+  QueuePair peer = pair.right.rnic.create_qp(31, End::kPage, End::kPd, pair.right.cq, more);
+  pair.left.rnic.connect(second, 1, 31);
+  pair.right.rnic.connect(peer, 0, 30);
+  pair.left.rnic.post(second, fetch_add_of(pair.slot(pair.left, 16), kAt + 16, 0));  // they meet
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  pair.left.post(fetch_add_of(pair.slot(pair.left, 16), kAt + 16, 0));
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  Atomics::set(pair.right, 1);
+  pair.left.rnic.put(pair.left.qp, fetch_add_of(pair.slot(pair.left, 0), kAt, 0));
+  pair.left.rnic.put(second, inlined(push_of({}, kAt), Bytes{50, 0, 0, 0, 0, 0, 0, 0}));
+  pair.left.rnic.put(second, fetch_add_of(pair.slot(pair.left, 8), kAt, 7));
+  pair.left.rnic.ring(pair.left.qp);
+  pair.left.rnic.ring(second);
+  for (int i = 0; i < 3; ++i) CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  CAPTURE(Atomics::number(pair.left, pair.left.near, 0));
+  CHECK(Atomics::number(pair.left, pair.left.near, 8) == 50);
+  CHECK(Atomics::number(pair.right, pair.right.far, kAt) == 57);
+}
+
+TEST_CASE("atomics behind one that is refused change nothing, however many are on their way") {
+  Atomics pair;
+  Atomics::set(pair.right, 41);
+  Work refused = fetch_add_of(pair.slot(pair.left, 0), kAt, 1);
+  refused.remote_stag = kFarStag ^ 1;
+  pair.left.rnic.put(pair.left.qp, refused);
+  for (uint64_t i = 1; i < 30; ++i)
+    pair.left.rnic.put(pair.left.qp, fetch_add_of(pair.slot(pair.left, 8 * i), kAt, 1));
+  pair.left.rnic.ring(pair.left.qp);
+  for (int i = 0; i < 30; ++i) CHECK(pair.left.wait().status != EXRNIC_CQE_STATUS_SUCCESS);
+  pair.rest();
+  CHECK(Atomics::number(pair.right, pair.right.far, kAt) == 41);
+}
+
 TEST_CASE("the old value may lie across two pages") {
   Atomics pair;
   Atomics::set(pair.right, 0x0102'0304'0506'0708);

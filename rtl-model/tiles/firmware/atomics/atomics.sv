@@ -23,6 +23,8 @@ module atomics
 
     input logic clear_i,  // the requests of that queue pair are forgotten. Only when quiescent
     input qpn_t clear_qpn_i,
+    input logic ended_i,  // pulse: the stream of that queue pair has ended, by a refusal of another request
+    input qpn_t ended_qpn_i,
 
     // How many of a queue pair there are: in the next cycle, until the reader's next look.
     input  logic [READERS-1:0] look_i,
@@ -66,6 +68,9 @@ module atomics
   places_t has_q;      // it can be answered: old_q is there, or is not needed
   places_t refused_q;  // with code_q
   places_t gone_q;     // nobody waits for it any more
+  places_t late_q;     // it came after the look-up of who names the same bytes: it looks again
+  count_t  upto_q[PLACES];  // those before that one had come when its value was looked up
+  logic    again_q;    // a place has moved: all look again
   place_t oldest, issued, at;
   /* verilator lint_off UNUSEDSIGNAL */  // it is no message; what is reserved is ignored
   punt_t request;
@@ -81,14 +86,14 @@ module atomics
     return count_t'(place_t'(place - oldest));
   endfunction
 
-  logic push, some, ready, stranded, skips, malformed, answered, begins_end, begins_read;
+  logic push, some, ready, stranded, moved, skips, malformed, answered, begins_end, begins_read;
   assign push = push_valid_i && push_ready_o;
   assign some = count != '0;
   assign ready = some && (has_q[oldest] || (gone_q[oldest] && !reading_q[oldest]));
   // Who was before it has left no value: it looks again, and so do those behind it.
   assign stranded = some && !ready && !reading_q[oldest] && issue_q != get_q;
-  assign begins_end = state_q == StIdle && !quiesce_i && ready;
-  assign begins_read = state_q == StIdle && !quiesce_i && !ready && !stranded && issue_q != put_q;
+  assign begins_end = state_q == StIdle && !quiesce_i && !again_q && ready;
+  assign begins_read = state_q == StIdle && !quiesce_i && !again_q && !ready && !stranded && issue_q != put_q;
   assign at = begins_end || (state_q != StIdle && ends_q) ? oldest : issued;
   always_comb begin
     {request, atomic} = '0;
@@ -102,15 +107,21 @@ module atomics
                                                 4'(ATOMIC_OPERATION_COMPARE_SWAP)}) ||
       atomic.to[ByteBits-1:0] != '0;
 
-  // Who names the same bytes as one before it waits for what that one makes of them.
-  logic follows;
+  // Who names the same bytes as one before it waits for what that one makes of them. But what was written
+  // before it came it is to see: if that one's value had been looked up by then, it waits until that one has
+  // left, and looks again.
+  logic follows, late;
+  count_t upto;
   always_comb begin
-    follows = 1'b0;
+    {follows, late, upto} = '0;
     if (state_q == StXlateWait)
       for (int unsigned i = 0; i < PLACES; i++)
         if (ahead_of(place_t'(i)) < ahead_of(issued) && placed_q[i] && !gone_q[i] && !refused_q[i] &&
-            address_q[i] == xlate.rsp.address)
+            address_q[i] == xlate.rsp.address) begin
           follows = 1'b1;
+          upto = upto_q[i];  // those that are not late have the same
+          if (late_q[i] || ahead_of(issued) >= count_t'(upto_q[i] - get_q)) late = 1'b1;
+        end
   end
 
   // ---- What it makes of the value (RFC 7306, 5.1)
@@ -135,6 +146,8 @@ module atomics
   write_count_t before_q;  // writes that are to be out first
   assign translated = state_q == StXlateWait && xlate.rsp_valid;
   assign granted = xlate.rsp.status == XLATE_OK;
+  // Its region is another one now: what it, and those behind it, know of the bytes means nothing.
+  assign moved = translated && granted && placed_q[at] && address_q[at] != xlate.rsp.address;
   assign writes_out = before_q == '0;
   assign forgets = state_q == StWrites && !ends_q && (quiesce_i || xlate.let_go);
   assign answered = state_q == StAnswer && answer_ready_i;
@@ -151,7 +164,8 @@ module atomics
         StXlate: if (xlate.ready) state_q <= StXlateWait;
         StXlateWait:
         if (xlate.rsp_valid) begin
-          if (ends_q) state_q <= granted ? StWrite : StAnswer;
+          if (moved) state_q <= StIdle;
+          else if (ends_q) state_q <= granted ? StWrite : StAnswer;
           else state_q <= granted && !follows ? StWrites : StIdle;
         end
         StWrites:
@@ -188,18 +202,16 @@ module atomics
   logic leaves, restarts;
   assign beat_place = read.beat.dst[ByteBits+:PlaceBits];
   assign leaves = (begins_end && gone_q[oldest]) || answered;
-  assign restarts = state_q == StIdle && quiesce_i && reading_q == '0;
+  assign restarts = state_q == StIdle && (quiesce_i || again_q) && reading_q == '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {put_q, get_q, issue_q} <= '0;
-      {placed_q, reading_q, has_q, refused_q, gone_q} <= '0;
+      {placed_q, reading_q, has_q, refused_q, gone_q, late_q, again_q} <= '0;
     end else begin
       if (push) begin
         put_q <= put_q + 1'b1;
-        placed_q[place_t'(put_q)]  <= 1'b0;
-        has_q[place_t'(put_q)]     <= 1'b0;
-        refused_q[place_t'(put_q)] <= 1'b0;
-        gone_q[place_t'(put_q)]    <= 1'b0;
+        placed_q[place_t'(put_q)] <= 1'b0;
+        gone_q[place_t'(put_q)]   <= over_q[push_i.qpn];
       end
       if (begins_read) begin
         if (skips || !is_atomic || malformed) issue_q <= issue_q + 1'b1;
@@ -210,10 +222,13 @@ module atomics
         if (!granted) begin
           has_q[at]     <= 1'b1;
           refused_q[at] <= 1'b1;
-        end else if (!ends_q) placed_q[at] <= 1'b1;
-        if (!ends_q && (!granted || follows)) issue_q <= issue_q + 1'b1;
+        end else if (!ends_q) begin
+          placed_q[at] <= 1'b1;
+          late_q[at]   <= late;
+        end
+        if (moved) again_q <= 1'b1;
+        else if (!ends_q && (!granted || follows)) issue_q <= issue_q + 1'b1;
       end
-      if (forgets) placed_q[issued] <= 1'b0;
       if (state_q == StRead && read.ready) begin
         reading_q[issued] <= 1'b1;
         issue_q <= issue_q + 1'b1;
@@ -226,16 +241,19 @@ module atomics
       for (int unsigned i = 0; i < PLACES; i++) begin
         if (answered && is_atomic && !refuses && waits_for[i]) has_q[i] <= 1'b1;
         // The stream ends with what is refused.
-        if (answered && refuses && ahead_of(place_t'(i)) < count && queue_q[i].qpn == request.qpn) gone_q[i] <= 1'b1;
+        if (answered && refuses && ahead_of(place_t'(i)) < count && queue_q[i].qpn == request.qpn)
+          gone_q[i] <= 1'b1;
         if (clear_i && ahead_of(place_t'(i)) < count && queue_q[i].qpn == clear_qpn_i) gone_q[i] <= 1'b1;
       end
       if (leaves) begin
         get_q <= get_q + 1'b1;
+        {has_q[oldest], refused_q[oldest]} <= '0;
         if (issue_q == get_q) issue_q <= get_q + 1'b1;
       end
-      if (state_q == StIdle && stranded) issue_q <= get_q;
+      if (state_q == StIdle && !again_q && stranded) issue_q <= get_q;
       if (restarts) begin
         issue_q  <= get_q;
+        again_q  <= 1'b0;
         placed_q <= '0;
         has_q    <= refused_q;
       end
@@ -248,8 +266,8 @@ module atomics
     waits_for = '0;
     if (answered)
       for (int unsigned i = 0; i < PLACES; i++)
-        waits_for[i] = ahead_of(place_t'(i)) != '0 && ahead_of(place_t'(i)) < count_t'(issue_q - get_q) && placed_q[i] && !reading_q[i] &&
-            !refused_q[i] && address_q[i] == address_q[oldest];
+        waits_for[i] = ahead_of(place_t'(i)) != '0 && ahead_of(place_t'(i)) < count_t'(issue_q - get_q) &&
+            placed_q[i] && !reading_q[i] && !refused_q[i] && !late_q[i] && address_q[i] == address_q[oldest];
   end
   always_ff @(posedge clk_i) begin
     if (push) queue_q[place_t'(put_q)] <= push_i;
@@ -260,12 +278,25 @@ module atomics
     if (translated) begin
       address_q[at] <= xlate.rsp.address;
       if (!granted) code_q[at] <= code_of(xlate.rsp.status);
+      if (!ends_q) upto_q[at] <= follows ? upto : put_q;
     end
     if (read.beat_valid) begin
       old_q[beat_place] <= read.beat.data[63:0];
       if (read.beat.error) code_q[beat_place] <= TERM_CODE_STREAM;
     end
     if (answered) for (int unsigned i = 0; i < PLACES; i++) if (waits_for[i]) old_q[i] <= result;
+  end
+
+  // ---- Streams that have ended, until their queue pairs start anew: what still comes is not done.
+  logic [N_QP-1:0] over_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      over_q <= '0;
+    end else begin
+      if (answered && refuses) over_q[request.qpn] <= 1'b1;
+      if (ended_i) over_q[ended_qpn_i] <= 1'b1;
+      if (clear_i) over_q[clear_qpn_i] <= 1'b0;
+    end
   end
 
   assign quiescent_o = state_q == StIdle && reading_q == '0;
@@ -348,6 +379,7 @@ module atomics
   `EXRNIC_HELD(write_is_held, write.valid, write.ready, write.data)
   `EXRNIC_ALWAYS(cleared_at_rest, !clear_i || quiescent_o)
   `EXRNIC_ALWAYS(a_request, !push || !push_i.message)
+  `EXRNIC_ALWAYS(none_comes_at_rest, !(push && quiesce_i))
   `EXRNIC_ALWAYS(comes_whole, !read.beat_valid || read.beat.bytes == chunk_t'(ATOMIC_BYTES))
   `EXRNIC_ALWAYS(comes_to_who_waits, !read.beat_valid || reading_q[beat_place])
 

@@ -259,6 +259,8 @@ module firmware_port
       .push_i(path.punt),
       .clear_i(clear),
       .clear_qpn_i(command.qpn),
+      .ended_i(answered && answer[0].answer == ANSWER_REFUSED),
+      .ended_qpn_i(qp.index),
       .look_i(queues.look),
       .look_qpn_i(queues.look_qpn),
       .count_o(in_atomics),
