@@ -211,7 +211,7 @@ module atomics
       if (push) begin
         put_q <= put_q + 1'b1;
         placed_q[place_t'(put_q)] <= 1'b0;
-        gone_q[place_t'(put_q)]   <= over_q[push_i.qpn];
+        gone_q[place_t'(put_q)]   <= over_q[push_i.qpn] || (answered && refuses && push_i.qpn == request.qpn);
       end
       if (begins_read) begin
         if (skips || !is_atomic || malformed) issue_q <= issue_q + 1'b1;

@@ -525,6 +525,19 @@ TEST_CASE("What comes on a stream after the refusal has been answered is not don
   CHECK(atomics.written.empty());
 }
 
+TEST_CASE("What comes on a stream while the refusal is answered is not done") {
+  for (int after = 0; after < 40; ++after) {
+    INFO("it comes after " << after << " cycles");
+    Atomics atomics;
+    atomics.push({.stag = 1});
+    for (int i = 0; i < after; ++i) atomics.cycle();
+    atomics.push({.to = 8});
+    atomics.end();
+    for (int i = 0; i < 100; ++i) atomics.cycle();
+    CHECK(atomics.written.empty());
+  }
+}
+
 TEST_CASE("What was read at one place is not written to another one") {
   Atomics atomics;
   atomics.answers_reads = false;
