@@ -22,6 +22,18 @@ package exrnic_core_pkg;
     return now == '1 ? generation_t'(1) : now + 1'b1;
   endfunction
 
+  // Why an RDMA Read or Atomic Request is refused whose memory is not granted.
+  function automatic term_code_e request_refusal(xlate_status_e status);
+    unique case (status)
+      XLATE_STAG: return TERM_CODE_RDMAP_STAG;
+      XLATE_STREAM: return TERM_CODE_RDMAP_STREAM;
+      XLATE_ACCESS: return TERM_CODE_ACCESS;
+      XLATE_WRAP: return TERM_CODE_RDMAP_WRAP;
+      XLATE_BOUNDS: return TERM_CODE_RDMAP_BOUNDS;
+      default: return TERM_CODE_STREAM;
+    endcase
+  endfunction
+
   // Does a queue pair in that state serve its peer; and may it have own work under way?
   function automatic logic qp_connected(qp_state_e state);
     return state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_SQD};

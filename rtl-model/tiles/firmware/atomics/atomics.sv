@@ -186,17 +186,6 @@ module atomics
     else if (writes.ends && !writes_out) before_q <= before_q - 1'b1;
   end
 
-  function automatic term_code_e code_of(xlate_status_e status);
-    unique case (status)
-      XLATE_STAG: return TERM_CODE_RDMAP_STAG;
-      XLATE_STREAM: return TERM_CODE_RDMAP_STREAM;
-      XLATE_ACCESS: return TERM_CODE_ACCESS;
-      XLATE_WRAP: return TERM_CODE_RDMAP_WRAP;
-      XLATE_BOUNDS: return TERM_CODE_RDMAP_BOUNDS;
-      default: return TERM_CODE_STREAM;
-    endcase
-  endfunction
-
   // ---- Where each is. At rest what was read is forgotten: it may be another's memory afterwards.
   place_t beat_place;
   logic leaves, restarts;
@@ -277,7 +266,7 @@ module atomics
           TERM_CODE_STREAM : TERM_CODE_OPCODE;
     if (translated) begin
       address_q[at] <= xlate.rsp.address;
-      if (!granted) code_q[at] <= code_of(xlate.rsp.status);
+      if (!granted) code_q[at] <= request_refusal(xlate.rsp.status);
       if (!ends_q) upto_q[at] <= follows ? upto : put_q;
     end
     if (read.beat_valid) begin

@@ -327,7 +327,7 @@ module turn_control
         end else if (gather.idle && refused) begin
           // A slot that awaits payload cannot take the terminate message.
           seg_q.turn     <= TURN_TERMINATE;
-          seg_q.code     <= refusal(gather.status);
+          seg_q.code     <= request_refusal(gather.status);
           seg_q.quote    <= 1'b1;
           seg_q.returned <= !nothing_asked;
           again_q        <= !nothing_asked;
@@ -349,16 +349,5 @@ module turn_control
       default: ;
     endcase
   end
-
-  function automatic term_code_e refusal(xlate_status_e status);
-    unique case (status)
-      XLATE_STAG: return TERM_CODE_RDMAP_STAG;
-      XLATE_STREAM: return TERM_CODE_RDMAP_STREAM;
-      XLATE_ACCESS: return TERM_CODE_ACCESS;
-      XLATE_WRAP: return TERM_CODE_RDMAP_WRAP;
-      XLATE_BOUNDS: return TERM_CODE_RDMAP_BOUNDS;
-      default: return TERM_CODE_STREAM;
-    endcase
-  endfunction
 
 endmodule
