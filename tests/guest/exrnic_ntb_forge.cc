@@ -32,6 +32,7 @@ constexpr uint32_t kSomeQpn = 2;
 constexpr unsigned kQpnWord = 1;
 constexpr unsigned kPeerQpnWord = 2;
 constexpr unsigned kFollowedWord = 3;
+constexpr double kTimeToRead = 0.005;
 
 using Clock = std::chrono::steady_clock;
 
@@ -69,7 +70,7 @@ class Forger {
     bool wanted = true;
     for (const auto end = within(seconds); Clock::now() < end;) {
       say_what_is_so(wanted);
-      if (is_up_there() != wanted) continue;
+      if (!is_there(wanted)) continue;
       ups += wanted;
       wanted = !wanted;
     }
@@ -80,7 +81,7 @@ class Forger {
   bool becomes(bool up, double seconds) {
     for (const auto end = within(seconds); Clock::now() < end;) {
       say_what_is_so(true);
-      if (is_up_there() == up) return true;
+      if (is_there(up)) return true;
     }
     return false;
   }
@@ -109,7 +110,13 @@ class Forger {
     return value;
   }
 
-  bool is_up_there() { return (heard(kQpnWord) & kUp) != 0; }
+  // Looked at for a while: a record that changes all the time is never read as a whole there.
+  bool is_there(bool up) {
+    for (const auto end = within(kTimeToRead); Clock::now() < end;) {
+      if (((heard(kQpnWord) & kUp) != 0) == up) return true;
+    }
+    return false;
+  }
 
   // ENOTCONN: the other side has closed its port for a moment.
   static void check(int result) {
