@@ -13,11 +13,12 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from free_ports import free_ports
 
 _OPTIONS = argparse.Namespace()
 _NODES = 4
@@ -43,11 +44,6 @@ def run(command, directory, **environment):
     return result.stdout
 
 
-def free_port():
-    with socket.create_server(("", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 class ReadmeProgram(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -71,7 +67,7 @@ class ReadmeProgram(unittest.TestCase):
         """Of one process on each node."""
         place = pathlib.Path(tempfile.mkdtemp(dir=self.directory))
         nodes = [f"--node=vfio-user:{node}.sock" for node in range(_NODES)]
-        port = free_port()
+        port = free_ports()
         addresses = [f"127.0.2.{node + 1}:{port}" for node in range(_NODES)]
         with subprocess.Popen([self.prefix / "bin/exrnic-sim", "--core", "ref", *nodes], cwd=place,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as sim:

@@ -7,11 +7,12 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from free_ports import free_ports
 
 _README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 _PORT = "7471"
@@ -25,11 +26,6 @@ def blocks():
     return [text for text in paragraphs if re.search(r"^ +exrnic-sim ", text, re.MULTILINE)]
 
 
-def free_port():
-    with socket.create_server(("", 0)) as listener:
-        return str(listener.getsockname()[1])
-
-
 def paste(text, directory):
     """Returns what came on stdout and on stderr. Nothing that it started outlives it."""
     folders = ":".join({str(program.parent) for program in _OPTIONS.programs})
@@ -38,7 +34,7 @@ def paste(text, directory):
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as shell:
         try:
-            return shell.communicate(text.replace(_PORT, free_port()), timeout=_SECONDS)
+            return shell.communicate(text.replace(_PORT, str(free_ports())), timeout=_SECONDS)
         finally:
             try:
                 os.killpg(shell.pid, signal.SIGKILL)

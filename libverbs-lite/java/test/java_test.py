@@ -9,22 +9,19 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(_FOLDER.parent / "packaging"))
+from free_ports import free_ports  # pylint: disable=wrong-import-position
+
 _OPTIONS = argparse.Namespace()
 _SECONDS = 100
 # A VM that lives for moments: one compiler, one collector.
 _QUICK = ("-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-
-
-def free_port():
-    with socket.create_server(("", 0)) as listener:
-        return str(listener.getsockname()[1])
 
 
 class OnSimulator(unittest.TestCase):
@@ -92,7 +89,8 @@ class Programs(OnSimulator):
         hello = (_OPTIONS.java, *_QUICK, "-cp", f"{jar}:.", "Hello")
         self.assertEqual(self.pair(hello, (*hello, "0")), ["hello, node 0\n", "hello, node 1\n"])
 
-    _SIZES = ("--scale", "1/4096", "--files", "128M,1G", "--buffers", "64K", "--threads", "3", "--warm", "9")
+    _FILES = ("128M", "1G")  # each by a port of its own
+    _SIZES = ("--scale", "1/4096", "--files", ",".join(_FILES), "--buffers", "64K", "--threads", "3", "--warm", "9")
 
     def expect_rows(self, text, language, transport):
         rows = [json.loads(line) for line in text.splitlines()]
@@ -124,7 +122,7 @@ class Programs(OnSimulator):
         self.assertIn("exrnic-bench-1", out)
 
     def test_threads_send_files_by_tcp(self):
-        tcp = ("--transport", "tcp", "--port", free_port())
+        tcp = ("--transport", "tcp", "--port", str(free_ports(len(self._FILES))))
         _, sender = self.pair(self.java("--listen", *tcp), self.java("--connect", "localhost", *tcp))
         self.expect_rows(sender, "java", "tcp")
 

@@ -5,6 +5,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -19,10 +20,23 @@ final class TcpTransport implements Transport {
     this.host = host;
   }
 
+  /**
+   * Where nobody listens yet, a connection may meet itself: the port that it was given is the one
+   * that it goes to. It is reset, so that the port is free for who is to listen there.
+   */
+  private static SocketChannel opened(InetSocketAddress address) throws IOException {
+    SocketChannel channel = SocketChannel.open(address);
+    if (!channel.getLocalAddress().equals(channel.getRemoteAddress())) {
+      return channel;
+    }
+    channel.setOption(StandardSocketOptions.SO_LINGER, 0).close();
+    throw new ConnectException("the connection has met itself");
+  }
+
   private static SocketChannel connected(InetSocketAddress address) throws IOException {
     for (int tries = 0;; ++tries) {
       try {
-        return SocketChannel.open(address);
+        return opened(address);
       } catch (ConnectException nobody) {
         if (tries == TRIES) {
           throw nobody;
