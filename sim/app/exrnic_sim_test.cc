@@ -254,7 +254,8 @@ std::string write_file(const fs::path& path, const std::string& text) {
 TEST_CASE("a workload needs no hosts, and ends by itself with what each flow took") {
   TempDir dir;
   const std::string file = write_file(dir / "w.json", R"({"name": "x", "traffic": [
-    {"pattern": "incast", "operation": "push", "bytes": 2000, "target": 2}]})");
+    {"pattern": "incast", "operation": "push", "bytes": 2000, "target": 2},
+    {"pattern": "incast", "operation": "fetch-add", "bytes": 8, "target": 1}]})");
   for (const char* core : {"rtl", "ref"}) {
     Simulator simulator({"--workload", file, "--topology", "star:4", "--core", core, "--results",
                          dir / "flows.csv", "--stats", dir / "stats.json", "--losses",
@@ -264,7 +265,8 @@ TEST_CASE("a workload needs no hosts, and ends by itself with what each flow too
     std::string line;
     std::getline(csv, line);
     CHECK(line.rfind("traffic,from,to,", 0) == 0);
-    for (const char* flow : {"0,0,2,1,1,0,2000,", "0,1,2,1,1,0,2000,", "0,3,2,1,1,0,2000,"}) {
+    for (const char* flow : {"0,0,2,1,1,0,2000,", "1,0,1,1,1,0,8,", "0,1,2,1,1,0,2000,",
+                             "1,2,1,1,1,0,8,", "0,3,2,1,1,0,2000,", "1,3,1,1,1,0,8,"}) {
       std::getline(csv, line);
       CHECK(line.rfind(flow, 0) == 0);
     }

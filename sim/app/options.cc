@@ -427,9 +427,8 @@ workload::Workload workload_of(const Arguments& arguments, const Options& option
   Topology topology;  // of which the lines count
   topology.nodes = nodes_of(options);
   if (options.topology) topology = *options.topology;
-  return workload::load_workload(
-      arguments.workload,
-      workload::network_of(options.profile, topology, options.core == kRefCore));
+  return workload::load_workload(arguments.workload,
+                                 workload::network_of(options.profile, topology));
 }
 
 // The file of the shared clock, empty in free time.

@@ -14,9 +14,8 @@ static_assert(std::is_trivially_copyable_v<Sent>);
 
 }  // namespace
 
-Network network_of(const Profile& profile, const Topology& topology, bool atomics) {
+Network network_of(const Profile& profile, const Topology& topology) {
   Network network;
-  network.atomics = atomics;
   network.megabits_per_second.assign(topology.nodes, profile.ethernet.megabits_per_second);
   for (const TopologyLink& link : topology.links) {
     for (const LinkEnd& end : link.ends)

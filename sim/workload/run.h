@@ -15,8 +15,8 @@
 
 namespace exrnic::workload {
 
-// What a workload has to know of a testbed's network. `atomics`: see there.
-Network network_of(const Profile& profile, const Topology& topology, bool atomics);
+// What a workload has to know of a testbed's network.
+Network network_of(const Profile& profile, const Topology& topology);
 
 class Run {
  public:

@@ -24,7 +24,7 @@ Results run(const Json& traffic, const std::string& topology = "two-levels:8", u
   options.faults = faults;
   const Json json = {{"name", "test"}, {"traffic", traffic}};
   const Workload workload =
-      parse_workload(json.dump(), "w.json", network_of(options.profile, *options.topology, true));
+      parse_workload(json.dump(), "w.json", network_of(options.profile, *options.topology));
   Testbed testbed(options, make_ref_core);
   Run run(testbed, workload, "w.json");
   REQUIRE(run.run([] { return true; }));
@@ -157,7 +157,7 @@ std::string trouble_with(uint64_t status, uint64_t mailbox) {
       {"name", "test"},
       {"traffic", {{{"pattern", "incast"}, {"operation", "push"}, {"bytes", 8}, {"target", 0}}}}};
   const Workload workload =
-      parse_workload(json.dump(), "w.json", network_of(options.profile, back_to_back(), true));
+      parse_workload(json.dump(), "w.json", network_of(options.profile, back_to_back()));
   FakeCores cores;
   Testbed testbed(options, cores.factory());
   for (FakeCore* core : cores.cores) {

@@ -112,10 +112,6 @@ class Reader {
     if ((traffic.service == EXRNIC_SERVICE_UC && !properties.uc) ||
         (traffic.service == EXRNIC_SERVICE_UD && !properties.ud))
       object.refuse("operation", "one that this service takes");
-    if (properties.atomic && !network_.atomics)
-      object.refuse("operation",
-                    "no atomic: at nodes of --core rtl firmware serves them, and none is loaded "
-                    "here; or take --core ref");
     if (traffic.is_collective() && (!properties.receive || traffic.service != EXRNIC_SERVICE_RC))
       object.refuse("operation",
                     "one of service rc that the peer notices: push-imm, send, send-imm");

@@ -60,7 +60,6 @@ struct Workload {
 // The network that it is for.
 struct Network {
   std::vector<uint64_t> megabits_per_second;  // of each node's line
-  bool atomics = true;                        // nodes serve them without firmware
 
   unsigned nodes() const { return static_cast<unsigned>(megabits_per_second.size()); }
 };

@@ -19,7 +19,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using Json = nlohmann::json;
 
-Network eight_nodes() { return {std::vector<uint64_t>(8, 25'000), true}; }
+Network eight_nodes() { return {std::vector<uint64_t>(8, 25'000)}; }
 
 // A file with one traffic, in which some keys are set anew.
 Json file(const std::string& pattern, const Json& changes = Json::object()) {
@@ -84,9 +84,6 @@ TEST_CASE("what a workload cannot be is refused by key and value") {
   refused(file("tree-all-reduce", {{"messages", 2}}), "'traffic[0].messages' is unknown");
   refused(file("permutation", {{"sizes", Json::array()}}), "'traffic[0].sizes' is unknown");
   refused({{"name", "x"}, {"traffic", Json::array()}}, "'traffic' is []; give 1 to 256 objects");
-  Network rtl = eight_nodes();
-  rtl.atomics = false;
-  refused(file("permutation", {{"operation", "fetch-add"}, {"bytes", 8}}), "take --core ref", rtl);
   Network slow = eight_nodes();
   slow.megabits_per_second[3] = 1'000;
   refused(file("permutation", {{"megabits_per_second", 1'001}}), "1..1000", slow);
@@ -158,7 +155,7 @@ TEST_CASE("an open loop has its rate, and a drawn size comes as often as its sha
 }
 
 TEST_CASE("more queue pairs than a node has are refused by its number") {
-  const Network network{std::vector<uint64_t>(1025, 25'000), true};
+  const Network network{std::vector<uint64_t>(1025, 25'000)};
   const Workload workload = parsed(file("all-to-all"), network);
   CHECK_THROWS_MATCHES(Plan(workload, 1025, "w.json"), DataFileError,
                        MessageMatches(ContainsSubstring(
