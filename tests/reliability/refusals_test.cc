@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Nodes that refuse nearly all that they send to each other: nobody waits for ever, what is done
 // later goes as ever, and a message that finds no receive at first arrives once.
+#include <utility>
+
 #include "tests/support/cluster.h"
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
@@ -94,18 +96,17 @@ struct Storm : Cluster {
 
 TEST_CASE("queue pairs that vanish while all push to all keep no later work waiting") {
   uint64_t refused = 0, put_off = 0;
-  for (const auto how : {EXRNIC_MBOX_OP_DESTROY_QP, EXRNIC_MBOX_OP_MODIFY_QP}) {
-    for (const uint64_t after_ns : {8'000u, 20'000u}) {
-      INFO("operation " << how << " after " << after_ns << " ns");
-      Storm storm(4);
-      storm.push_and_vanish(after_ns, how);
-      storm.connect_round();
-      CHECK(storm.push_once() == kNodes * (kNodes - 1));
-      storm.rest();
-      refused += storm.count(EXRNIC_COUNTER_TERMINATES_TX);
-      put_off += storm.count(EXRNIC_COUNTER_REFUSALS_PUT_OFF);
-      CHECK(storm.count(EXRNIC_COUNTER_PEERS_DEAD) == 0);
-    }
+  for (const auto& [how, after_ns] : {std::pair{EXRNIC_MBOX_OP_DESTROY_QP, 8'000u},
+                                      std::pair{EXRNIC_MBOX_OP_MODIFY_QP, 20'000u}}) {
+    INFO("operation " << how << " after " << after_ns << " ns");
+    Storm storm(4);
+    storm.push_and_vanish(after_ns, how);
+    storm.connect_round();
+    CHECK(storm.push_once() == kNodes * (kNodes - 1));
+    storm.rest();
+    refused += storm.count(EXRNIC_COUNTER_TERMINATES_TX);
+    put_off += storm.count(EXRNIC_COUNTER_REFUSALS_PUT_OFF);
+    CHECK(storm.count(EXRNIC_COUNTER_PEERS_DEAD) == 0);
   }
   CHECK(refused > 0);
   CHECK(put_off > 0);
@@ -172,14 +173,14 @@ struct Impatient : Exchange {
 
 TEST_CASE("messages of many queue pairs that find no receive are put off, and arrive once") {
   uint64_t put_off = 0;
-  for (uint64_t seed = 0; seed < 4; ++seed) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
     INFO("seed " << seed);
     TestbedOptions options = options_for("dc-25g");
     options.seed = seed;
     if (seed != 0) options.faults.rates = {0.03, 0.03, 0.03, 0.03, 0.03};
     Impatient nodes(options);
     nodes.send_all();
-    nodes.testbed.run_until([] { return false; }, 200 * EXRNIC_RNR_UNIT_NS);
+    nodes.testbed.run_until([] { return false; }, 100 * EXRNIC_RNR_UNIT_NS);
     nodes.receive_all();
     nodes.expect_all();
     CHECK(nodes.count(EXRNIC_COUNTER_RNR_NAK_TX) > kPairs);

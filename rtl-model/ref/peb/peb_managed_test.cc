@@ -351,7 +351,7 @@ TEST_CASE("in traffic a number changes between two frames, and the new one works
   Managed host(Side::kHost, 1, kNone, bits);
   Managed device(Side::kDevice, 1, kNone, bits);
   device.give_number(4);
-  for (uint16_t round = 0; round < 30; ++round) {
+  for (uint16_t round = 0; round < 14; ++round) {
     INFO("round " << round);
     const auto number = static_cast<uint16_t>(5 + round % 2);
     REQUIRE(host.give_number(number).status == EXRNIC_MANAGEMENT_STATUS_OK);
@@ -372,7 +372,7 @@ TEST_CASE("in traffic a number changes between two frames, and the new one works
 
     host.taking = 0.2;
     for (unsigned i = 0; i < 20; ++i) host.peb->write(0, 0x1000 * i, Bytes(200, 0x77));
-    host.run(20 + 13 * round);
+    host.run(20 + 28 * round);
     host.sent.clear();
     REQUIRE(host.give_number(static_cast<uint16_t>(11 - number)).status ==
             EXRNIC_MANAGEMENT_STATUS_OK);
