@@ -158,9 +158,9 @@ coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs
 	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
 
 # NAMES: only these.
-proofs: setup ## Test longer | Protocols (SPIN) and firmware (CBMC) for all inputs, each also with a rule taken out: make proofs NAMES="lives c/" (5 min)
+proofs: setup ## Test longer | Protocols (SPIN), firmware and data path (CBMC) for all inputs, each also with a rule taken out: make proofs NAMES="lives c/" (5 min)
 	@tools/setup/extra.sh spin
-	@rtl-model/proofs/proofs.py --cbmc "$$(tools/setup/cbmc.sh)" $(NAMES)
+	@tests/proofs/proofs.py --cbmc "$$(tools/setup/cbmc.sh)" $(NAMES)
 
 # BLOCK: only this one. N: changes to each. SEED: which.
 mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which do no tests notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md

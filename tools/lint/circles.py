@@ -41,7 +41,7 @@ _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in fo
 
 # Tests, and what only tests need, stand above all. tests/support has two faces: tools need it.
 _TEST = re.compile(r"_test\.\w+$|_fixture\.h$|/test_support\.h$|(^|/)(test|testing)/|"
-                   r"^rtl-model/proofs/c/|^rtl-model/tiles/|^tests/")
+                   r"^rtl-model/tiles/|^tests/")
 _LENT = "tests/support"
 _JAVA_IMPORT = re.compile(r"^import (?:static )?([\w.]+);", re.MULTILINE)
 _JAVA_SILENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)  # what names nothing

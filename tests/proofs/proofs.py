@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the proofs of this folder, each with the proofs that it can fail, and prints a table.
 
-    rtl-model/proofs/proofs.py [--short] [--out FOLDER] [--cbmc PROGRAM] [NAME...]
+    tests/proofs/proofs.py [--short] [--out FOLDER] [--cbmc PROGRAM] [NAME...]
 
-A model of spin/ is searched by SPIN. With a rule taken out of it (-DWITHOUT_RULE) SPIN has to find an
+A model of rtl-model/proofs is searched by SPIN. With a rule taken out of it (-DWITHOUT_RULE) SPIN has to find an
 error: so a proof that shows nothing is found out. --short: of each model the least proof, without those.
 
-A harness of c/ calls a handler of firmware with any input, in any state that its invariant allows; CBMC
-shows that no access is out of bounds, no number overflows that may not, and each loop ends.
+A harness of c/ calls a handler of firmware, or a function of the data path, with any input, in any state that
+its invariant allows; CBMC shows that no access is out of bounds, no number overflows that may not, and each
+loop ends.
 NAME: only proofs whose names begin like one of these. Exit status: 0 if all is as it has to be.
 """
 
@@ -23,6 +24,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MODELS = ROOT / "rtl-model/proofs"
 MEGABYTES = 3000
 DEPTH = 2_000_000
 SECONDS = 600
@@ -67,14 +70,33 @@ PROOFS = [
 ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """What harnesses are about: its sources (headers are included), and how they are preprocessed and read."""
+
+    sources: tuple
+    preprocessor: tuple
+    machine: tuple = ()  # the one that it is for, if it is not this one
+
+
+# As firmware is compiled, but that its registers are functions (hal/devices.h).
+FIRMWARE = Code(
+    tuple(f"firmware/{name}.c" for name in ("app/channel", "app/read", "app/receives", "app/reduce", "app/sends", "hal/port")),
+    ("mipsel-linux-gnu-gcc", "-E", "-std=gnu11", "-ffreestanding", "-U__mips__", "-DFW_VERSION=0",
+     "-Ifirmware", "-Irtl-model/gen"), ("--i386-linux",))
+DATA_PATH = Code((), ("gcc", "-E", "-std=gnu11", "-Ilibverbs-lite/data_path", "-Irtl-model/gen"))
+
+
 @dataclasses.dataclass
 class Harness:
-    """A function prove_FUNCTION of a file of c/; `without` as there."""
+    """A function prove_FUNCTION of a file of c/; `without` as there. unwind: above the most steps of any of its loops."""
 
     file: str
     function: str
     what: str
     without: tuple
+    code: Code = FIRMWARE
+    unwind: int = 40
 
     @property
     def model(self):
@@ -85,16 +107,17 @@ HARNESSES = [
     Harness("requests", "read", "an RDMA Read Request of any words", ("ROOM",)),
     Harness("receives", "done", "a DONE of any words and node, in any state", ("GOOD_STATE",)),
     Harness("receives", "close", "the end of a channel, in any state", ("GOOD_STATE",)),
+    Harness("data_path", "complete", "a completion of any slot", ("LOOKING",), DATA_PATH),
+    Harness("data_path", "put", "work of any size, in any state of its queue", ("ROOM",), DATA_PATH, 7),
+    Harness("data_path", "drop", "a queue pair that goes, with CQEs of any words", ("DROPPING",), DATA_PATH, 7),
+    Harness("data_path", "change_ring", "a ring that is changed, with CQEs of any words", ("CLEARING",), DATA_PATH, 10),
+    Harness("data_path", "inline", "inline data of any elements", ("LIMIT",), DATA_PATH, 7),
+    Harness("data_path", "shape", "queues of any shape", ("GRANT",), DATA_PATH),
+    Harness("data_path", "capacity", "completion queues of any capacity", ("REPORTS",), DATA_PATH),
+    Harness("data_path", "management", "a management frame of any bytes", ("HEADER",), DATA_PATH),
 ]
-HANDLERS = ("app/channel.c", "app/read.c", "app/receives.c", "app/reduce.c", "app/sends.c",
-            "hal/port.c")
-# As firmware is compiled, but that its registers are functions (hal/devices.h).
-PREPROCESSOR = ("mipsel-linux-gnu-gcc", "-E", "-std=gnu11", "-ffreestanding", "-U__mips__", "-DFW_VERSION=0",
-                "-Ifirmware", "-Irtl-model/gen")
 CHECKS = ("--bounds-check", "--pointer-check", "--pointer-overflow-check", "--signed-overflow-check",
           "--undefined-shift-check", "--div-by-zero-check", "--unwinding-assertions")
-UNWIND = 40  # above the most steps of any loop of theirs
-ROOT = HERE.parent.parent
 
 
 class Failed(Exception):
@@ -119,7 +142,7 @@ def search(proof, without, out):
     for old in folder.glob("*.trail"):
         old.unlink()
     sizes = [f"-D{size}" for size in proof.sizes.split()] + ([f"-DWITHOUT_{without}"] if without else [])
-    model = HERE / "spin" / f"{proof.model}.pml"
+    model = MODELS / f"{proof.model}.pml"
     begin = time.monotonic()
     said = run(["spin", "-a", *sizes, str(model)], folder)
     if not (folder / "pan.c").exists() or "rror" in said:
@@ -146,14 +169,14 @@ def check(harness, without, out, cbmc):
     folder.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     sources = []
-    for source in (HERE / "c" / f"{harness.file}.c", *(ROOT / "firmware" / name for name in HANDLERS)):
+    for source in (HERE / "c" / f"{harness.file}.c", *(ROOT / name for name in harness.code.sources)):
         of = "harness" if source.parent.name == "c" else source.parent.name
         sources.append(folder / f"{of}-{source.stem}.i")
-        said = run([*PREPROCESSOR, *([f"-DWITHOUT_{without}"] if without else []), str(source), "-o",
+        said = run([*harness.code.preprocessor, *([f"-DWITHOUT_{without}"] if without else []), str(source), "-o",
                     str(sources[-1])], ROOT)
         if said:
             raise Failed(said)
-    said = run([cbmc, "--i386-linux", *CHECKS, "--unwind", str(UNWIND), "--drop-unused-functions", "--slice-formula",
+    said = run([cbmc, *harness.code.machine, *CHECKS, "--unwind", str(harness.unwind), "--drop-unused-functions", "--slice-formula",
                 "--function", f"prove_{harness.function}", *map(str, sources)], folder)
     (folder / "result.txt").write_text(said)
     counted = re.search(r"^\*\* [0-9]+ of ([0-9]+) failed", said, re.M)
