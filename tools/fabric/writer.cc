@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace exrnic::fabric {
 namespace {
 
 constexpr size_t kMostProblems = 256;
+constexpr size_t kMostMissed = 64;     // nodes, more than have answered: then it is something else
 constexpr uint16_t kPortOfDevice = 0;  // of a PEB at a device
 
 const char* name_of_status(uint8_t status) {
@@ -43,7 +45,10 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
   assignments_ = std::move(assignments);
   problems_.clear();
   asked_ = 0;
-  failed_ = false;
+  failed_ = missed_ = false;
+  nodes_answered_ = nodes_missed_ = 0;
+  for (auto it = silent_.begin(); it != silent_.end();)
+    it = map_.find(*it) == nullptr ? silent_.erase(it) : std::next(it);
   start(Stage::kRead);
 }
 
@@ -90,6 +95,32 @@ void Writer::ask(Request request, std::function<void(const Answer&)> take) {
     failed_ = failed_ || answer == nullptr;
     if (answer != nullptr) take(*answer);
   });
+}
+
+// Nothing but the node itself depends on what it is told, so one that hears nothing keeps nobody
+// waiting: the second time it is asked once.
+void Writer::ask_node(uint64_t guid, Request request, std::function<void(const Answer&)> take) {
+  const bool again = silent_.count(guid) != 0;
+  ++asked_;
+  requests_.ask(
+      std::move(request),
+      [this, guid, again, take = std::move(take)](const Answer* answer) {
+        --asked_;
+        if (answer != nullptr) {
+          ++nodes_answered_;
+          silent_.erase(guid);
+          return take(*answer);
+        }
+        missed_ = true;
+        silent_.insert(guid);
+        if (problems_.size() < kMostProblems)
+          problems_.push_back(
+              fmt::format("{}: it does not answer what it is told; look at it, or take it away",
+                          name_of(map_.devices.at(guid))));
+        if (!again) ++nodes_missed_;
+        failed_ = failed_ || nodes_missed_ > kMostMissed + nodes_answered_;
+      },
+      again ? 1 : 0);
 }
 
 void Writer::report(const Device& device, const std::string& what, const Answer& answer) {
@@ -174,25 +205,32 @@ void Writer::set_devices(bool switches) {
 }
 
 void Writer::set_device(uint64_t guid, const DeviceChange& change) {
-  ask(fabric::set_device(along(map_.devices.at(guid).path), change),
-      [this, guid, change](const Answer& answer) {
-        Device& device = map_.devices.at(guid);
-        const std::optional<DeviceData> data = parse_device(answer.data);
-        if (data && data->guid == guid) {
-          const uint16_t seen = device.data.changes;  // what came since has not been looked at
-          device.data = *data;
-          device.data.changes = seen;
-        }
-        if (answer.ok()) {
-          ++counts_.devices;
-          return;
-        }
-        if (!change.number) return report(device, "manager and key", answer);
-        report(device, fmt::format("the number {}", *change.number), answer);
-        DeviceChange rest = change;
-        rest.number.reset();
-        if (rest.manager || rest.key) set_device(guid, rest);
-      });
+  const Device& device = map_.devices.at(guid);
+  Request request = fabric::set_device(along(device.path), change);
+  const auto take = [this, guid, change](const Answer& answer) {
+    take_device(guid, change, answer);
+  };
+  if (device.is_switch() || guid == map_.own) return ask(std::move(request), take);
+  ask_node(guid, std::move(request), take);
+}
+
+void Writer::take_device(uint64_t guid, const DeviceChange& change, const Answer& answer) {
+  Device& device = map_.devices.at(guid);
+  const std::optional<DeviceData> data = parse_device(answer.data);
+  if (data && data->guid == guid) {
+    const uint16_t seen = device.data.changes;  // what came since has not been looked at
+    device.data = *data;
+    device.data.changes = seen;
+  }
+  if (answer.ok()) {
+    ++counts_.devices;
+    return;
+  }
+  if (!change.number) return report(device, "manager and key", answer);
+  report(device, fmt::format("the number {}", *change.number), answer);
+  DeviceChange rest = change;
+  rest.number.reset();
+  if (rest.manager || rest.key) set_device(guid, rest);
 }
 
 void Writer::write_blocks(bool urgent) {
@@ -258,18 +296,19 @@ void Writer::check_assignments() {
 
 void Writer::assign(const Device& device, uint16_t port, const AssignmentData& wanted) {
   const Way way = along(device.path);
-  ask(get(way, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
-      [this, &device, way, port, wanted](const Answer& answer) {
-        const std::string what = fmt::format("the peer {} of its port {}", wanted.node, port);
-        if (!answer.ok()) return report(device, what, answer);
-        const AssignmentData is = parse_assignment(answer.data);
-        const bool none = wanted.node == kNoNumber && is.node == kNoNumber;
-        if (none || (is.node == wanted.node && is.group == wanted.group)) return;
-        ask(set_assignment(way, port, wanted), [this, &device, what](const Answer& set) {
-          if (!set.ok()) return report(device, what, set);
-          ++counts_.assignments;
-        });
-      });
+  ask_node(device.data.guid, get(way, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
+           [this, &device, way, port, wanted](const Answer& answer) {
+             const std::string what = fmt::format("the peer {} of its port {}", wanted.node, port);
+             if (!answer.ok()) return report(device, what, answer);
+             const AssignmentData is = parse_assignment(answer.data);
+             const bool none = wanted.node == kNoNumber && is.node == kNoNumber;
+             if (none || (is.node == wanted.node && is.group == wanted.group)) return;
+             ask_node(device.data.guid, set_assignment(way, port, wanted),
+                      [this, &device, what](const Answer& set) {
+                        if (!set.ok()) return report(device, what, set);
+                        ++counts_.assignments;
+                      });
+           });
 }
 
 }  // namespace exrnic::fabric

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,9 @@ class Writer {
   // Leaves it at that, and clears the requests.
   void stop();
 
-  // Somebody has not answered: the map does not fit the fabric any more.
-  bool failed() const { return failed_; }
+  // Somebody has not answered: the map does not fit the fabric any more. For a node the others do
+  // not wait.
+  bool failed() const { return failed_ || missed_; }
   const std::vector<std::string>& problems() const { return problems_; }
   const WriteCounts& counts() const { return counts_; }
 
@@ -63,6 +65,7 @@ class Writer {
   void take_numbers();
   void set_devices(bool switches);
   void set_device(uint64_t guid, const DeviceChange& change);
+  void take_device(uint64_t guid, const DeviceChange& change, const Answer& answer);
   void write_blocks(bool urgent);
   void write_block(const BlockWrite& write);
   void take_block(const BlockWrite& write, const Answer& answer);
@@ -70,6 +73,7 @@ class Writer {
   void assign(const Device& device, uint16_t port, const AssignmentData& wanted);
   uint16_t number_of(uint64_t guid) const;
   void ask(Request request, std::function<void(const Answer&)> take);
+  void ask_node(uint64_t guid, Request request, std::function<void(const Answer&)> take);
   void report(const Device& device, const std::string& what, const Answer& answer);
 
   Requests& requests_;
@@ -82,7 +86,11 @@ class Writer {
   std::vector<BlockWrite> writes_;
   Stage stage_ = Stage::kDone;
   size_t asked_ = 0;
-  bool failed_ = false;
+  bool failed_ = false;        // it does not go on
+  bool missed_ = false;        // a node has not answered
+  size_t nodes_answered_ = 0;  // to requests
+  size_t nodes_missed_ = 0;    // of those that were not silent before
+  std::set<uint64_t> silent_;  // nodes that have not answered their last request
   std::vector<std::string> problems_;
   WriteCounts counts_;
 };

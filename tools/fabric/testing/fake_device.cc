@@ -28,6 +28,10 @@ void FakeDevice::forget() {
   for (FakePort& port : ports) port.changes = 0;
   routes.clear();
   floods.assign(ports.size(), false);
+  forget_assignments();
+}
+
+void FakeDevice::forget_assignments() {
   assignments.clear();
   if (kind == EXRNIC_MANAGEMENT_KIND_PEB_DEVICE) assignments[0] = {kNone, 0};
   for (uint32_t i = 0; kind == EXRNIC_MANAGEMENT_KIND_PEB_HOST && i < 4; ++i) {
@@ -157,7 +161,10 @@ uint8_t FakeDevice::handle_device(uint8_t* data, bool set) {
   } else if (sets_number && fixed && wanted != number) {
     status = EXRNIC_MANAGEMENT_STATUS_FIXED;
   } else if (set) {
-    if (sets_number) number = wanted;
+    if (sets_number && wanted != number) {
+      number = wanted;
+      forget_assignments();
+    }
     if ((what & EXRNIC_MANAGEMENT_SETS_MANAGER) != 0) {
       manager = static_cast<uint16_t>(exrnic_management_device_manager(data));
     }
@@ -239,11 +246,19 @@ uint8_t FakeDevice::handle_floods(uint8_t* data, uint32_t block, bool set) {
 uint8_t FakeDevice::handle_assignment(uint8_t* data, uint32_t port, bool set) {
   const auto found = assignments.find(port);
   if (found == assignments.end()) return EXRNIC_MANAGEMENT_STATUS_NO_BLOCK;
-  if (set) found->second = {word(data), word(data + 2)};
+  std::array<uint16_t, 2> wanted = {word(data), word(data + 2)};
+  if (wanted[0] == kNone) wanted[1] = 0;
+  const bool is_same = wanted == found->second;
+  const bool taken =
+      std::any_of(assignments.begin(), assignments.end(),
+                  [&](const auto& assignment) { return assignment.second == wanted; });
+  const bool refused = set && !is_same && wanted[0] != kNone &&
+                       (number == kNone || wanted[0] == number || wanted[0] >= nodes || taken);
+  if (set && !refused) found->second = wanted;
   std::fill_n(data, kDataBytes, 0);
   set_word(data, found->second[0]);
   set_word(data + 2, found->second[1]);
-  return EXRNIC_MANAGEMENT_STATUS_OK;
+  return refused ? EXRNIC_MANAGEMENT_STATUS_BAD_VALUE : EXRNIC_MANAGEMENT_STATUS_OK;
 }
 
 std::vector<Sent> FakeDevice::set_carrier(uint16_t port, bool up) {

@@ -73,6 +73,7 @@ class FakeDevice {
   std::function<bool(Frame&)> lie;
 
  private:
+  void forget_assignments();
   std::vector<Sent> serve(Frame frame, uint16_t in);
   uint8_t handle(Frame& frame);
   uint8_t handle_device(uint8_t* data, bool set);
