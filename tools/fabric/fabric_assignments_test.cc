@@ -28,6 +28,17 @@ struct Pebs {
     for (unsigned i = 0; i < 3; ++i)
       devices.push_back(add(kDevices + i, EXRNIC_MANAGEMENT_KIND_PEB_DEVICE));
   }
+  Manager& manage(std::vector<Assignment> assignments) {
+    ManagerOptions assigned = options();
+    assigned.assignments = std::move(assignments);
+    Manager& manager = fabric.manage(built.nodes[0], assigned);
+    settle(fabric, built.nodes[0]);
+    return manager;
+  }
+  void assign(std::vector<Assignment> assignments) {
+    fabric.manager(built.nodes[0]).assign(std::move(assignments));
+    fabric.run(fabric.now() + 100 * kMs);
+  }
   // Both ends say so.
   bool has(unsigned host, uint16_t port, unsigned device) {
     const uint16_t group = fabric.at(hosts[host]).number;
@@ -43,6 +54,70 @@ struct Pebs {
  private:
   uint16_t next_ = 1;
 };
+
+TEST_CASE("devices of two ports of a host change places") {
+  Pebs pebs;
+  Manager& manager = pebs.manage({{kHost, 0, kDevices}, {kHost, 1, kDevices + 1}});
+  REQUIRE(pebs.has(0, 0, 0));
+  REQUIRE(pebs.has(0, 1, 1));
+  pebs.assign({{kHost, 0, kDevices + 1}, {kHost, 1, kDevices}});
+  CHECK(pebs.has(0, 0, 1));
+  CHECK(pebs.has(0, 1, 0));
+  CHECK(manager.problems().empty());
+}
+
+TEST_CASE("devices go round at two hosts while frames are lost") {
+  Pebs pebs;
+  Manager& manager = pebs.manage({});
+  pebs.fabric.lose(0.1, 1);
+  for (unsigned i = 0; i < 12; ++i) {
+    const auto other = static_cast<uint16_t>(i % 2);
+    std::vector<Assignment> wanted;
+    for (unsigned device = 0; device < 3; ++device) {
+      const bool last = (device + i) % 3 == 2;
+      const auto port = last ? other : static_cast<uint16_t>((device + i) % 3);
+      wanted.push_back({last ? kOther : kHost, port, kDevices + device});
+    }
+    wanted.push_back({kOther, static_cast<uint16_t>(1 - other), 0});
+    pebs.assign(wanted);
+    pebs.fabric.run(pebs.fabric.now() + 300 * kMs, [&] { return manager.written(); });
+    for (unsigned device = 0; device < 3; ++device)
+      CHECK(pebs.has(wanted[device].host == kHost ? 0 : 1, wanted[device].port, device));
+    CHECK(manager.problems().empty());
+  }
+}
+
+TEST_CASE("a device moves to another port of its host, in whatever order that is said") {
+  Pebs pebs;
+  Manager& manager = pebs.manage({{kHost, 0, kDevices}});
+  REQUIRE(pebs.has(0, 0, 0));
+  SECTION("the old one first") { pebs.assign({{kHost, 0, 0}, {kHost, 1, kDevices}}); }
+  SECTION("the new one first") { pebs.assign({{kHost, 1, kDevices}, {kHost, 0, 0}}); }
+  SECTION("the new one alone") { pebs.assign({{kHost, 1, kDevices}}); }
+  CHECK(pebs.has(0, 1, 0));
+  CHECK(manager.problems().empty());
+}
+
+TEST_CASE("a device that two are to have is told, and is the first one's") {
+  Pebs pebs;
+  Manager& manager = pebs.manage({{kHost, 0, kDevices}, {kOther, 0, kDevices}});
+  CHECK(mentions(manager.problems(), "twice"));
+  CHECK(pebs.has(0, 0, 0));
+  CHECK(pebs.fabric.at(pebs.hosts[1]).assignments[0][0] == kNoNumber);
+  for (unsigned i = 0; i < 3; ++i) {
+    pebs.assign({{kHost, 0, kDevices}, {kOther, 0, kDevices}});
+    CHECK(pebs.has(0, 0, 0));
+  }
+}
+
+TEST_CASE("a device that is taken from its host has no peer any more") {
+  Pebs pebs;
+  pebs.manage({{kHost, 0, kDevices}});
+  REQUIRE(pebs.has(0, 0, 0));
+  SECTION("nobody has it then") { pebs.assign({{kHost, 0, 0}}); }
+  SECTION("its host has another one instead") { pebs.assign({{kHost, 0, kDevices + 1}}); }
+  CHECK(pebs.fabric.at(pebs.devices[0]).assignments[0][0] == kNoNumber);
+}
 
 // It answers whoever asks, and nobody who sets.
 void ignore_sets(FakeDevice& device, uint16_t tells = kNoNumber) {

@@ -11,8 +11,8 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr size_t kMostProblems = 256;
-constexpr size_t kMostMissed = 64;     // nodes, more than have answered: then it is something else
-constexpr uint16_t kPortOfDevice = 0;  // of a PEB at a device
+constexpr size_t kMostMissed = 64;      // nodes, more than have answered: then it is something else
+constexpr uint16_t kMostPebPorts = 64;  // of a host, that are looked at
 
 const char* name_of_status(uint8_t status) {
   switch (status) {
@@ -81,8 +81,12 @@ void Writer::start(Stage stage) {
       return write_blocks(false);
     case Stage::kNodes:
       return set_devices(false);
-    case Stage::kAssignments:
-      return check_assignments();
+    case Stage::kPeers:
+      return read_peers();
+    case Stage::kFree:
+      return free_ports();
+    case Stage::kAssign:
+      return set_peers(peers_.to_set());
     case Stage::kDone:
       return;
   }
@@ -268,46 +272,68 @@ void Writer::take_block(const BlockWrite& write, const Answer& answer) {
   report(map_.devices.at(write.guid), what, answer);
 }
 
-void Writer::check_assignments() {
-  for (const Assignment& assignment : assignments_) {
-    const Device* const host = map_.find(assignment.host);
-    const Device* const device = map_.find(assignment.device);
-    const auto is = [](const Device* one, uint8_t kind) {
-      return one != nullptr && one->data.kind == kind && one->data.number != kNoNumber;
-    };
-    const bool there = is(host, EXRNIC_MANAGEMENT_KIND_PEB_HOST) &&
-                       (assignment.device == 0 || is(device, EXRNIC_MANAGEMENT_KIND_PEB_DEVICE));
-    if (!there) {
-      problems_.push_back(fmt::format(
-          "port {} of the PEB {} cannot get the device {}: one of them is not in the fabric, has "
-          "no number, or is another kind of device",
-          assignment.port, name_of_guid(assignment.host), name_of_guid(assignment.device)));
-      continue;
-    }
-    const uint16_t group = host->data.number;
-    if (device == nullptr) {
-      assign(*host, assignment.port, {kNoNumber, group});
-      continue;
-    }
-    assign(*host, assignment.port, {device->data.number, group});
-    assign(*device, kPortOfDevice, {host->data.number, group});
+void Writer::read_peers() {
+  peers_.begin(map_, assignments_, problems_);
+  for (auto it = peers_.wanted().begin(); it != peers_.wanted().end(); ++it) {
+    const PortId& port = it->first;
+    read_peer(port);
+    const bool first = it == peers_.wanted().begin() || std::prev(it)->first.guid != port.guid;
+    const bool at_host = map_.devices.at(port.guid).data.kind == EXRNIC_MANAGEMENT_KIND_PEB_HOST;
+    if (first && at_host && peers_.gets_device(port.guid)) read_others(port.guid, 0);
   }
 }
 
-void Writer::assign(const Device& device, uint16_t port, const AssignmentData& wanted) {
-  const Way way = along(device.path);
-  ask_node(device.data.guid, get(way, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
-           [this, &device, way, port, wanted](const Answer& answer) {
-             const std::string what = fmt::format("the peer {} of its port {}", wanted.node, port);
-             if (!answer.ok()) return report(device, what, answer);
-             const AssignmentData is = parse_assignment(answer.data);
-             const bool none = wanted.node == kNoNumber && is.node == kNoNumber;
-             if (none || (is.node == wanted.node && is.group == wanted.group)) return;
-             ask_node(device.data.guid, set_assignment(way, port, wanted),
-                      [this, &device, what](const Answer& set) {
-                        if (!set.ok()) return report(device, what, set);
-                        ++counts_.assignments;
-                      });
+void Writer::read_peer(const PortId& port) {
+  const Device& device = map_.devices.at(port.guid);
+  ask_node(port.guid, get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port.port),
+           [this, &device, port](const Answer& answer) {
+             if (answer.ok()) return peers_.is(port, parse_assignment(answer.data));
+             report(device, fmt::format("a peer of its port {}", port.port), answer);
+           });
+}
+
+// One of these may have what another one is to get.
+void Writer::read_others(uint64_t host, uint16_t port) {
+  while (peers_.wanted().count({host, port}) != 0) ++port;
+  if (port >= kMostPebPorts) return;
+  const Path& path = map_.devices.at(host).path;
+  ask_node(host, get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
+           [this, host, port](const Answer& answer) {
+             if (!answer.ok()) return;
+             peers_.is({host, port}, parse_assignment(answer.data));
+             read_others(host, port + 1);
+           });
+}
+
+void Writer::free_ports() {
+  set_peers(peers_.to_free(map_));
+  for (const auto& [device, left] : peers_.left()) free_device(device, left);
+}
+
+void Writer::free_device(uint64_t device, const AssignmentData& left) {
+  const Path& path = map_.devices.at(device).path;
+  ask_node(device, get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT),
+           [this, device, left](const Answer& answer) {
+             if (answer.ok() && same_peer(parse_assignment(answer.data), left))
+               return set_peer({device, 0}, {kNoNumber, 0});
+             peers_.forget_left(device);
+           });
+}
+
+void Writer::set_peers(const Peers::Changes& changes) {
+  for (const auto& [port, peer] : changes) set_peer(port, peer);
+}
+
+void Writer::set_peer(const PortId& port, const AssignmentData& peer) {
+  const Device& device = map_.devices.at(port.guid);
+  ask_node(port.guid, set_assignment(along(device.path), port.port, peer),
+           [this, &device, port, peer](const Answer& answer) {
+             peers_.forget_left(port.guid);
+             if (!answer.ok())
+               return report(
+                   device, fmt::format("the peer {} of its port {}", peer.node, port.port), answer);
+             ++counts_.assignments;
+             peers_.is(port, peer);
            });
 }
 

@@ -15,17 +15,11 @@
 #include "tools/fabric/known.h"
 #include "tools/fabric/map.h"
 #include "tools/fabric/numbers.h"
+#include "tools/fabric/peers.h"
 #include "tools/fabric/requests.h"
 #include "tools/fabric/routes.h"
 
 namespace exrnic::fabric {
-
-// A port of a host's PEB, and whose it is to be. `device` 0: nobody's.
-struct Assignment {
-  uint64_t host = 0;  // GUID of the PEB at the host
-  uint16_t port = 0;
-  uint64_t device = 0;  // GUID of the PEB at the device; its port 0
-};
 
 struct WriteCounts {
   uint64_t devices = 0;
@@ -56,7 +50,7 @@ class Writer {
   const WriteCounts& counts() const { return counts_; }
 
  private:
-  enum class Stage { kRead, kSwitches, kUrgent, kRest, kNodes, kAssignments, kDone };
+  enum class Stage { kRead, kSwitches, kUrgent, kRest, kNodes, kPeers, kFree, kAssign, kDone };
 
   void start(Stage stage);
   void read_switches();
@@ -69,8 +63,13 @@ class Writer {
   void write_blocks(bool urgent);
   void write_block(const BlockWrite& write);
   void take_block(const BlockWrite& write, const Answer& answer);
-  void check_assignments();
-  void assign(const Device& device, uint16_t port, const AssignmentData& wanted);
+  void read_peers();
+  void read_peer(const PortId& port);
+  void read_others(uint64_t host, uint16_t port);
+  void free_ports();
+  void free_device(uint64_t device, const AssignmentData& left);
+  void set_peers(const Peers::Changes& changes);
+  void set_peer(const PortId& port, const AssignmentData& peer);
   uint16_t number_of(uint64_t guid) const;
   void ask(Request request, std::function<void(const Answer&)> take);
   void ask_node(uint64_t guid, Request request, std::function<void(const Answer&)> take);
@@ -83,6 +82,7 @@ class Writer {
   Numbers numbers_;
   RoutesPlan plan_;
   std::vector<Assignment> assignments_;
+  Peers peers_;
   std::vector<BlockWrite> writes_;
   Stage stage_ = Stage::kDone;
   size_t asked_ = 0;
