@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 #include <map>
 #include <utility>
 #include <vector>
@@ -404,6 +405,85 @@ TEST_CASE("a peer that is taken away ends the life, and whoever comes gets the n
   join(host, device, 2 * kLong);
   CHECK(device.ups[0]);
   CHECK(host.ups[0]);
+}
+
+// In the tests of the RTL one of the two is the reference model.
+TEST_CASE("whatever management frames come, both sides answer alike, and stay alike") {
+  const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{9}));
+  const uint16_t bits = seed % 2 == 0 ? 128 : 256;
+  Random random(seed);
+  const auto upto = [&](uint64_t most) {
+    return std::uniform_int_distribution<uint64_t>(0, most)(random);
+  };
+  const auto one_of = [&](const std::vector<uint64_t>& values) {
+    return values[upto(values.size() - 1)];
+  };
+  Managed host(Side::kHost, 4, kNone, bits);
+  Managed device(Side::kDevice, 4, kNone, bits);
+  for (unsigned round = 0; round < 600; ++round) {
+    INFO("seed " << seed << ", round " << round);
+    Bytes data(EXRNIC_MANAGEMENT_DATA_BYTES);
+    const uint64_t attribute = one_of({kDevice, kAssignment, kAssignment, kAssignment, upto(7)});
+    if (attribute == kDevice) {
+      exrnic_management_device_set_number(data.data(), one_of({3, 4, kNone, 7, upto(255)}));
+      exrnic_management_device_set_manager(data.data(), upto(0xffff));
+      exrnic_management_device_set_new_key(data.data(), one_of({0, 5}));
+      exrnic_management_device_set_beat(data.data(), upto(255));
+      exrnic_management_device_set_sets(data.data(), one_of({0, 1, 2, 4, 8, 15, upto(255)}));
+    } else {
+      exrnic_management_assignment_set_node(data.data(), one_of({3, 4, 5, 6, kNone, upto(255)}));
+      exrnic_management_assignment_set_group(data.data(), upto(2));
+      if (chance(random, 0.3))
+        for (size_t i = EXRNIC_MANAGEMENT_ASSIGNMENT_BYTES; i < data.size(); ++i)
+          data[i] = static_cast<uint8_t>(upto(255));
+    }
+    Frame frame;
+    host.key = one_of({0, 5, 5, 5});
+    frame.data =
+        host.request_of(static_cast<unsigned>(one_of({kGet, kSet, kSet, kSet, upto(15)})),
+                        static_cast<unsigned>(attribute),
+                        static_cast<uint32_t>(one_of({0, 0, 1, 2, 3, 4, upto(0xffffffff)})), data);
+    uint8_t* const header = management::header(frame.data);
+    if (chance(random, 0.3)) {  // routed
+      exrnic_eth_set_dst(frame.data.data(),
+                         management::mac_of(static_cast<uint16_t>(one_of({3, 4, 7, 8}))));
+      exrnic_eth_set_src(frame.data.data(), chance(random, 0.5) ? management::mac_of(9)
+                                                                : upto((uint64_t{1} << 48) - 1));
+      exrnic_management_header_set_hop(header, 0);
+      exrnic_management_header_set_hops(header, 0);
+    }
+    if (chance(random, 0.2)) {
+      exrnic_management_header_set_hop(header, one_of({0, 1, 2, 39, 40, upto(255)}));
+      exrnic_management_header_set_hops(header, one_of({0, 1, 2, 39, 40, upto(255)}));
+    }
+    if (chance(random, 0.2)) frame.data[upto(127)] = static_cast<uint8_t>(upto(255));
+    if (chance(random, 0.1)) frame.data.resize(upto(300));
+    frame.fcs_error = chance(random, 0.05);
+    for (Managed* each : {&host, &device}) {
+      each->sent.clear();
+      Frame copy = frame;
+      each->peb->receive(std::move(copy));
+      each->run(160);
+    }
+    std::vector<Bytes> answers[2];
+    for (const Managed* each : {&host, &device}) {
+      for (const Frame& sent : each->sent) {
+        if (!is_management(sent.data)) continue;  // introductions
+        Bytes bytes = sent.data;
+        if (exrnic_management_header_attribute(management::header(bytes)) == kDevice) {
+          exrnic_management_device_set_kind(management::data(bytes), 0);
+          exrnic_management_device_set_nodes(management::data(bytes), 0);  // as they are built
+        }
+        answers[each == &host ? 0 : 1].push_back(std::move(bytes));
+      }
+    }
+    REQUIRE(answers[0] == answers[1]);
+    REQUIRE(host.peb->number() == device.peb->number());
+    for (unsigned port = 0; port < 4; ++port)
+      REQUIRE(host.peb->peer(port) == device.peb->peer(port));
+    for (const auto counter : {EXRNIC_COUNTER_MANAGEMENT_DROPPED, EXRNIC_COUNTER_MANAGEMENT_SERVED})
+      REQUIRE(host.peb->peek_counter(counter) == device.peb->peek_counter(counter));
+  }
 }
 
 }  // namespace
