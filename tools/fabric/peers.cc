@@ -27,8 +27,10 @@ void Peers::begin(const Map& map, const std::vector<Assignment>& assignments,
                   std::vector<std::string>& problems) {
   wanted_.clear();
   is_.clear();
-  for (auto it = left_.begin(); it != left_.end();)
-    it = map.find(it->first) == nullptr ? left_.erase(it) : std::next(it);
+  for (auto it = left_.begin(); it != left_.end();) {
+    const bool gone = map.find(it->first) == nullptr;
+    it = gone ? left_.erase(it) : std::next(it);
+  }
   for (const Assignment& assignment : assignments) {
     const Device* const host = map.find(assignment.host);
     const Device* const device = map.find(assignment.device);

@@ -47,8 +47,10 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
   asked_ = 0;
   failed_ = missed_ = false;
   nodes_answered_ = nodes_missed_ = 0;
-  for (auto it = silent_.begin(); it != silent_.end();)
-    it = map_.find(*it) == nullptr ? silent_.erase(it) : std::next(it);
+  for (auto it = silent_.begin(); it != silent_.end();) {
+    const bool gone = map_.find(*it) == nullptr;
+    it = gone ? silent_.erase(it) : std::next(it);
+  }
   start(Stage::kRead);
 }
 
