@@ -119,20 +119,6 @@ TEST_CASE("a device that is taken from its host has no peer any more") {
   CHECK(pebs.fabric.at(pebs.devices[0]).assignments[0][0] == kNoNumber);
 }
 
-// It answers whoever asks, and nobody who sets.
-void ignore_sets(FakeDevice& device, uint16_t tells = kNoNumber) {
-  device.lie = [&device, tells, seen = device.sets](Frame& frame) mutable {
-    const bool set = device.sets != seen;
-    seen = device.sets;
-    const uint8_t* const header = &frame[EXRNIC_ETH_BYTES];
-    if (exrnic_management_header_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE) {
-      exrnic_management_device_set_number(&frame[EXRNIC_MANAGEMENT_DATA_AT], tells);
-      exrnic_management_device_set_manager(&frame[EXRNIC_MANAGEMENT_DATA_AT], kNoNumber);
-    }
-    return !set;
-  };
-}
-
 TEST_CASE("a node that does not answer what it is told keeps no PEB from its device") {
   Pebs pebs;
   ignore_sets(pebs.fabric.at(pebs.devices[2]));

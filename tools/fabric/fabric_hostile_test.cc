@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Devices that lie, and two that say that they are the same: the manager says so, and neither falls
 // nor stays away.
+#include <catch2/generators/catch_generators.hpp>
 #include <memory>
 #include <random>
+#include <vector>
 
 #include "tools/fabric/testing/fabric_fixture.h"
 
@@ -471,6 +473,58 @@ TEST_CASE("answers changed by chance are no answers, or the device's own affair"
     settle(fabric, built.nodes[0]);
     CHECK(trouble_of_nodes(fabric, built.nodes) == "");
   }
+}
+
+// A switch with a node behind it, at the switch in the middle of a chain.
+struct AtTheEdge {
+  explicit AtTheEdge(unsigned count) : built(chain(fabric, 3)) {
+    FakeDevice& middle = fabric.at(built.switches[1]);
+    const size_t first = middle.ports.size();
+    middle.ports.resize(first + count);
+    middle.forget();
+    for (unsigned i = 0; i < count; ++i) {
+      switches.push_back(fabric.add(0x900 + i, EXRNIC_MANAGEMENT_KIND_SWITCH, 3));
+      nodes.push_back(fabric.add_node(0x800 + i));
+      fabric.join(switches[i], 0, built.switches[1], static_cast<uint16_t>(first + i));
+      fabric.join(nodes[i], 0, switches[i], 1);
+    }
+  }
+  FakeFabric fabric;
+  Built built;
+  std::vector<int> switches, nodes;
+};
+
+TEST_CASE("switches that do not answer what they are told keep nobody else from routes") {
+  const unsigned count = GENERATE(1u, 12u);
+  AtTheEdge at(count);
+  for (const int index : at.switches) ignore_sets(at.fabric.at(index));
+  Manager& manager = at.fabric.manage(at.built.nodes[0], options());
+  at.fabric.run(2'000 * kMs);
+  CHECK(manager.written());
+  CHECK(trouble_of_nodes(at.fabric, at.built.nodes) == "");
+  CHECK(mentions(manager.problems(), "0000000000000900"));
+  CHECK(mentions(manager.problems(), "left out"));
+  CHECK(at.fabric.at(at.nodes[0]).number == kNoNumber);
+
+  // They are tried again, and harm nobody by that.
+  for (unsigned i = 0; i < 40; ++i) {
+    at.fabric.run(at.fabric.now() + 1'000 * kMs);
+    CHECK(trouble_of_nodes(at.fabric, at.built.nodes) == "");
+  }
+}
+
+TEST_CASE("a switch that was left out belongs to the fabric when it does what it is told") {
+  AtTheEdge at(1);
+  ignore_sets(at.fabric.at(at.switches[0]));
+  Manager& manager = at.fabric.manage(at.built.nodes[0], options());
+  at.fabric.run(2'000 * kMs);
+  REQUIRE(mentions(manager.problems(), "left out"));
+  at.fabric.at(at.switches[0]).lie = nullptr;
+  at.fabric.run(at.fabric.now() + 40'000 * kMs);
+  std::vector<int> all = at.built.nodes;
+  all.push_back(at.nodes[0]);
+  CHECK(trouble_of_nodes(at.fabric, all) == "");
+  CHECK_FALSE(mentions(manager.problems(), "left out"));
 }
 
 }  // namespace

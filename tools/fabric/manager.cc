@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kMostRemembered = 1 << 16;  // numbers of devices that have gone
 constexpr size_t kMostLooks = 64;            // that are added to a discovery
 constexpr size_t kMostLeftOut = 64;          // switches that are emptied
+constexpr unsigned kDeaf = 2;                // writings that a switch ends; frames may be lost
 constexpr unsigned kMostFailures = 6;        // each doubles the pause
 constexpr unsigned kLooksOfPatience = 8;  // at the own node, while its manager's beat stands still
 
@@ -162,9 +163,11 @@ void Manager::discover(uint64_t now_ns) {
 }
 
 void Manager::take_map(uint64_t now_ns) {
-  const bool same = written_ && same_fabric(map_, discovery_.map());
-  remember_left_out(discovery_.map());
-  map_ = discovery_.map();
+  Map map = discovery_.map();
+  leave_out_deaf(&map);
+  const bool same = written_ && same_fabric(map_, map);
+  remember_left_out(map);
+  map_ = std::move(map);
   own_silent_ = false;
   times_.discovered_ns = now_ns;
   sweep_.forget_misrouted();
@@ -172,6 +175,27 @@ void Manager::take_map(uint64_t now_ns) {
   if (holds_own_ && is_foreign(own)) return yield_to(own.manager, now_ns);
   if (same) return enter(ManagerState::kActive, "the fabric is routed");
   plan();
+}
+
+// Else one of them would keep all others from their routes, for ever.
+void Manager::leave_out_deaf(Map* map) {
+  for (auto it = deaf_.begin(); it != deaf_.end();) {
+    const bool gone = !partly_ && map->find(*it) == nullptr;
+    it = gone ? deaf_.erase(it) : std::next(it);
+  }
+  map->deaf = deaf_;
+  if (!deaf_.empty()) map->settle();
+}
+
+// A line that loses much may look like that once.
+void Manager::count_deaf() {
+  if (!writer_.failed())
+    for (auto it = unheard_.begin(); it != unheard_.end();) {
+      const bool heard = deaf_.count(it->first) == 0;
+      it = heard ? unheard_.erase(it) : std::next(it);
+    }
+  for (const uint64_t guid : writer_.unheard())
+    if (++unheard_[guid] >= kDeaf) deaf_.insert(guid);
 }
 
 // What they have is partly of one plan, and partly of another one: frames may go round there.
@@ -251,6 +275,7 @@ void Manager::write(uint64_t now_ns) {
   const Device* const own = map_.find(map_.own);
   holds_own_ = holds_own_ || own->data.manager == own_number();
   if (!done) return;
+  count_deaf();
   if (writer_.failed()) {
     count_failure(now_ns);
     enter(ManagerState::kActive, "somebody has not answered; everything is looked at again soon");

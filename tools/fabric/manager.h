@@ -95,6 +95,8 @@ class Manager {
   void begin_discovery(uint64_t now_ns);
   void discover(uint64_t now_ns);
   void take_map(uint64_t now_ns);
+  void leave_out_deaf(Map* map);
+  void count_deaf();
   void remember_left_out(const Map& map);
   void empty_left_out();
   void empty_blocks(LeftOut item);
@@ -130,6 +132,8 @@ class Manager {
   std::map<uint16_t, uint64_t> switches_;  // GUIDs, by number
   std::vector<Assignment> assignments_;
   std::vector<LeftOut> left_out_;
+  std::set<uint64_t> deaf_;               // switches, see Map
+  std::map<uint64_t, unsigned> unheard_;  // switches; writings one after the other that they ended
   Discovery discovery_;
   Writer writer_;
   Sweep sweep_;

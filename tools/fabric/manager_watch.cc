@@ -98,8 +98,11 @@ void Manager::end_sweep(uint64_t now_ns) {
     failures_ = 0;
   }
   // Those that are left out are looked at by nobody else.
-  const bool doubt = !map_.duplicates.empty() || map_.full;
-  if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) all_dirty_ = true;
+  const bool doubt = !map_.duplicates.empty() || !deaf_.empty() || map_.full;
+  if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) {
+    all_dirty_ = true;
+    deaf_.clear();
+  }
   if (sweep_.misrouted()) write_again();
   if (!sweep_.hopeless()) return;
   requests_.clear();
@@ -127,6 +130,8 @@ void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   other_.reset();
   known_.clear();
   left_out_.clear();
+  deaf_.clear();
+  unheard_.clear();
   written_ = false;
   dirty_.clear();
   ++counts_.yields;

@@ -57,7 +57,8 @@ std::vector<uint64_t> Map::settle() {
     if (device.path.out.size() >= kMostLines) continue;
     for (size_t port = 0; port < device.ports.size(); ++port) {
       const std::optional<PortId>& neighbour = device.ports[port].neighbour;
-      if (!neighbour || duplicates.count(neighbour->guid) != 0) continue;
+      if (!neighbour || duplicates.count(neighbour->guid) != 0 || deaf.count(neighbour->guid) != 0)
+        continue;
       Device* const other = find(neighbour->guid);
       if (other == nullptr || !reached.insert(neighbour->guid).second) continue;
       other->path = device.path;

@@ -49,7 +49,8 @@ class Map {
   Devices devices;
   // GUIDs that more than one device has, and ports that lead to one of these.
   std::map<uint64_t, std::set<PortId>> duplicates;
-  bool full = false;  // there is more than the limits of discovery allow
+  std::set<uint64_t> deaf;  // switches that answer questions, and nothing that they are told
+  bool full = false;        // there is more than the limits of discovery allow
 
   const Device* find(uint64_t guid) const;
   Device* find(uint64_t guid);
@@ -60,8 +61,8 @@ class Map {
   // Both ends forget each other.
   void part(const PortId& port);
 
-  // Drops what cannot be reached from the own node, duplicates among it, and finds shortest paths
-  // anew. Returns the GUIDs that are gone.
+  // Drops what cannot be reached from the own node, duplicates and deaf switches among it, and
+  // finds shortest paths anew. Returns the GUIDs that are gone.
   std::vector<uint64_t> settle();
 
   // Whether some line has credit-based flow control.

@@ -11,6 +11,7 @@ namespace exrnic::fabric {
 namespace {
 
 constexpr size_t kMostProblems = 256;
+constexpr size_t kMostMisses = 8;       // of switches in one writing
 constexpr size_t kMostMissed = 64;      // nodes, more than have answered: then it is something else
 constexpr uint16_t kMostPebPorts = 64;  // of a host, that are looked at
 
@@ -46,6 +47,8 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
   problems_.clear();
   asked_ = 0;
   failed_ = missed_ = false;
+  unheard_.clear();
+  misses_ = 0;
   nodes_answered_ = nodes_missed_ = 0;
   for (auto it = silent_.begin(); it != silent_.end();) {
     const bool gone = map_.find(*it) == nullptr;
@@ -55,7 +58,9 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
 }
 
 bool Writer::advance() {
-  if (failed_ && stage_ != Stage::kDone) stop();
+  // Who else does not answer is asked at the same time; to hear of each by itself would take long.
+  const bool hears_more = asked_ != 0 && !unheard_.empty() && misses_ < kMostMisses;
+  if (failed_ && !hears_more && stage_ != Stage::kDone) stop();
   while (stage_ != Stage::kDone && asked_ == 0) {
     start(static_cast<Stage>(static_cast<int>(stage_) + 1));
   }
@@ -94,12 +99,14 @@ void Writer::start(Stage stage) {
   }
 }
 
-void Writer::ask(Request request, std::function<void(const Answer&)> take) {
+void Writer::ask(uint64_t guid, Request request, std::function<void(const Answer&)> take) {
   ++asked_;
-  requests_.ask(std::move(request), [this, take = std::move(take)](const Answer* answer) {
+  requests_.ask(std::move(request), [this, guid, take = std::move(take)](const Answer* answer) {
     --asked_;
-    failed_ = failed_ || answer == nullptr;
-    if (answer != nullptr) take(*answer);
+    if (answer != nullptr) return take(*answer);
+    failed_ = true;
+    ++misses_;
+    if (map_.devices.at(guid).is_switch()) unheard_.insert(guid);
   });
 }
 
@@ -146,34 +153,36 @@ void Writer::read_switches() {
     KnownSwitch& known = known_[guid];
     if (device.data.manager == kNoNumber) known.complete = false;
     if (known.complete) {
-      for (const uint32_t block : known.unsure_routes) read_routes(known, device.path, block);
-      for (const uint32_t block : known.unsure_floods) read_floods(known, device.path, block);
+      for (const uint32_t block : known.unsure_routes) read_routes(guid, block);
+      for (const uint32_t block : known.unsure_floods) read_floods(guid, block);
       continue;
     }
     known = nothing;
-    ask(get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS),
-        [this, &known, path = device.path](const Answer& answer) {
+    ask(guid, get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTE_BLOCKS),
+        [this, guid = guid](const Answer& answer) {
           for (unsigned block = 0; answer.ok() && block < kRouteBlocks; ++block)
-            if (has_routes(answer.data, block)) read_routes(known, path, block);
+            if (has_routes(answer.data, block)) read_routes(guid, block);
         });
     // Those of ports that are not used, too: they are taken away.
     for (uint32_t block = 0; block * kFloodsOfBlock < device.data.ports; ++block)
-      read_floods(known, device.path, block);
+      read_floods(guid, block);
   }
 }
 
-void Writer::read_routes(KnownSwitch& known, const Path& path, uint32_t block) {
-  ask(get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, block),
-      [&known, block](const Answer& answer) {
+void Writer::read_routes(uint64_t guid, uint32_t block) {
+  const Path& path = map_.devices.at(guid).path;
+  ask(guid, get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, block),
+      [&known = known_[guid], block](const Answer& answer) {
         if (!answer.ok()) return;
         keep_unless_empty(known.routes, block, parse_routes(answer.data), no_routes());
         known.unsure_routes.erase(block);
       });
 }
 
-void Writer::read_floods(KnownSwitch& known, const Path& path, uint32_t block) {
-  ask(get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
-      [&known, block](const Answer& answer) {
+void Writer::read_floods(uint64_t guid, uint32_t block) {
+  const Path& path = map_.devices.at(guid).path;
+  ask(guid, get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_FLOODS, block),
+      [&known = known_[guid], block](const Answer& answer) {
         if (!answer.ok()) return;
         keep_unless_empty(known.floods, block, answer.data, Data{});
         known.unsure_floods.erase(block);
@@ -216,7 +225,7 @@ void Writer::set_device(uint64_t guid, const DeviceChange& change) {
   const auto take = [this, guid, change](const Answer& answer) {
     take_device(guid, change, answer);
   };
-  if (device.is_switch() || guid == map_.own) return ask(std::move(request), take);
+  if (device.is_switch() || guid == map_.own) return ask(guid, std::move(request), take);
   ask_node(guid, std::move(request), take);
 }
 
@@ -249,7 +258,8 @@ void Writer::write_block(const BlockWrite& write) {
   const Path& path = map_.devices.at(write.guid).path;
   KnownSwitch& known = known_[write.guid];
   (write.floods ? known.unsure_floods : known.unsure_routes).insert(write.block);
-  ask(write.floods ? set_floods(along(path), write.block, write.bits)
+  ask(write.guid,
+      write.floods ? set_floods(along(path), write.block, write.bits)
                    : set_routes(along(path), write.block, write.ports),
       [this, &write](const Answer& answer) { take_block(write, answer); });
 }

@@ -46,6 +46,8 @@ class Writer {
   // Somebody has not answered: the map does not fit the fabric any more. For a node the others do
   // not wait.
   bool failed() const { return failed_ || missed_; }
+  // Switches that have not answered.
+  const std::set<uint64_t>& unheard() const { return unheard_; }
   const std::vector<std::string>& problems() const { return problems_; }
   const WriteCounts& counts() const { return counts_; }
 
@@ -54,8 +56,8 @@ class Writer {
 
   void start(Stage stage);
   void read_switches();
-  void read_routes(KnownSwitch& known, const Path& path, uint32_t block);
-  void read_floods(KnownSwitch& known, const Path& path, uint32_t block);
+  void read_routes(uint64_t guid, uint32_t block);
+  void read_floods(uint64_t guid, uint32_t block);
   void take_numbers();
   void set_devices(bool switches);
   void set_device(uint64_t guid, const DeviceChange& change);
@@ -71,7 +73,7 @@ class Writer {
   void set_peers(const Peers::Changes& changes);
   void set_peer(const PortId& port, const AssignmentData& peer);
   uint16_t number_of(uint64_t guid) const;
-  void ask(Request request, std::function<void(const Answer&)> take);
+  void ask(uint64_t guid, Request request, std::function<void(const Answer&)> take);
   void ask_node(uint64_t guid, Request request, std::function<void(const Answer&)> take);
   void report(const Device& device, const std::string& what, const Answer& answer);
 
@@ -86,8 +88,10 @@ class Writer {
   std::vector<BlockWrite> writes_;
   Stage stage_ = Stage::kDone;
   size_t asked_ = 0;
-  bool failed_ = false;        // it does not go on
-  bool missed_ = false;        // a node has not answered
+  bool failed_ = false;  // it does not go on
+  bool missed_ = false;  // a node has not answered
+  std::set<uint64_t> unheard_;
+  size_t misses_ = 0;          // requests that no switch has answered
   size_t nodes_answered_ = 0;  // to requests
   size_t nodes_missed_ = 0;    // of those that were not silent before
   std::set<uint64_t> silent_;  // nodes that have not answered their last request
