@@ -527,5 +527,44 @@ TEST_CASE("a switch that was left out belongs to the fabric when it does what it
   CHECK_FALSE(mentions(manager.problems(), "left out"));
 }
 
+TEST_CASE("a switch that does what it is told of routes, and does not answer, is not left out") {
+  const bool middle = GENERATE(false, true);
+  AtTheEdge at(1);
+  FakeDevice& device = at.fabric.at(middle ? at.built.switches[1] : at.switches[0]);
+  device.lie = [&device, seen = device.sets](Frame& frame) mutable {
+    const bool set = device.sets != seen;
+    seen = device.sets;
+    return !set || !about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES);
+  };
+  Manager& manager = at.fabric.manage(at.built.nodes[0], options());
+  at.fabric.run(2'000 * kMs);
+  CHECK(manager.written());
+  CHECK_FALSE(mentions(manager.problems(), "left out"));
+  std::vector<int> all = at.built.nodes;
+  all.push_back(at.nodes[0]);
+  for (unsigned i = 0; i < 40; ++i) {
+    at.fabric.run(at.fabric.now() + 1'000 * kMs);
+    CHECK(trouble_of_nodes(at.fabric, all) == "");
+  }
+}
+
+TEST_CASE(
+    "a switch in the middle that does nothing of what it is told leaves those before it their "
+    "routes") {
+  AtTheEdge at(1);
+  const int own = at.fabric.add_node(0x777);
+  FakeDevice& first = at.fabric.at(at.built.switches[0]);
+  const auto port = static_cast<uint16_t>(first.ports.size());
+  first.ports.resize(port + 1u);
+  first.forget();
+  at.fabric.join(own, 0, at.built.switches[0], port);
+  ignore_sets(at.fabric.at(at.built.switches[1]));
+  Manager& manager = at.fabric.manage(at.built.nodes[0], options());
+  at.fabric.run(2'000 * kMs);
+  CHECK(manager.written());
+  CHECK(mentions(manager.problems(), "left out"));
+  CHECK(trouble_of_nodes(at.fabric, {at.built.nodes[0], own}) == "");
+}
+
 }  // namespace
 }  // namespace exrnic::fabric
