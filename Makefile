@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh tests/guest/fabric.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
-  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-libraries images figures \
+  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-ntb bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -293,7 +293,13 @@ bench-java: build ## Measure | Threads that send files in Java, in C++ and by TC
 	@[[ -e build/bench/results.json ]] || echo '[]' >build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
 
-# Likewise, and after it: the limits are in what make bench has measured. ONLY="sisci pm cluster dsm".
+# Likewise, and after it: the limits are in what make bench has measured. The guests' kernel has a DMA engine, which the cloud's lacks.
+bench-ntb: build ## Measure | Linux's NTB clients in guests, RTL, simulated time: build/bench/results.json (2 min)
+	@$(ENV) tools/ntb_clients.sh --generic build/ntb-dma
+	@$(PYTHON) sim/guest/make_initramfs.py --output build/ntb-dma/initramfs.cpio --modules build/ntb-dma/kmod $(GUEST_CONTENTS)
+	@$(ENV) $(PYTHON) tools/bench/ntb_guests.py build/bench/results.json
+
+# Likewise. ONLY="sisci pm cluster dsm".
 bench-libraries: build ## Measure | SISCI, PM, the cluster library and shared memory in guests, RTL, simulated time: build/bench/results.json (30 min). ONLY="pm dsm"
 	@$(ENV) $(PYTHON) tools/bench/library_guests.py build/bench/results.json $(if $(ONLY),--only $(ONLY))
 

@@ -3,7 +3,10 @@
 # Builds Linux's NTB and its clients, unmodified, out of Debian's source of the kernel whose headers are in KDIR, and
 # exrnic_ntb.ko, which needs them, with the other modules:
 #
-#   tools/ntb_clients.sh FOLDER [KBUILD-ARGUMENT...]
+#   tools/ntb_clients.sh [--generic] FOLDER [KBUILD-ARGUMENT...]
+#
+# --generic: for Debian's kernel of that version that is not the cloud's. It has a DMA engine, which the clients can use; a guest
+# can boot FOLDER/vmlinux.
 #
 # FOLDER/kmod has the modules of this project, FOLDER/ntb those of Linux; FOLDER/modules, for guests, exrnic_ntb.ko, those of
 # Linux and the kernel's own test of them, ntb_test.sh.
@@ -17,6 +20,22 @@ done
 
 CLIENTS=(drivers/ntb/core.c drivers/ntb/ntb_transport.c drivers/ntb/test/ntb_{tool,pingpong,perf}.c drivers/net/ntb_netdev.c)
 
+# take_generic_kernel FOLDER: instead of that of KDIR.
+take_generic_kernel() {
+  local release
+  release=$(headers_release "$KDIR")
+  release=${release/-cloud/}
+  has_own_packages && die "the generic kernel is one of Debian's; with another: KDIR=<its headers> tools/ntb_clients.sh FOLDER"
+  tools/setup/extra.sh "linux-headers-$release"
+  KDIR=/usr/src/linux-headers-$release
+  export KDIR
+  {
+    flock 9
+    ensure_image "$release"
+  } 9>"$DEPS/lock"
+  mkdir -p "$1"
+  ln -sfn "$(realpath "$FOUND_KERNEL")" "$1/vmlinux"
+}
 
 # link_sources SOURCE TO: flat, and how they are built.
 link_sources() {
@@ -38,10 +57,15 @@ collect() {
 
 main() {
   # shellcheck disable=SC2034 # read by say
-  local out release version STEP=1 STEPS=1
+  local out release version generic=0 STEP=1 STEPS=1
+  if [[ $1 == --generic ]]; then
+    generic=1
+    shift
+  fi
   out=$(mkdir -p "$1" && realpath "$1")
   shift
   find_debian
+  ((generic == 0)) || take_generic_kernel "$out"
   release=$(headers_release "$KDIR")
   # shellcheck disable=SC2016 # dpkg's variable
   version=${NTB_VERSION:-$(dpkg-query -W -f='${Version}' "linux-headers-$release")}
