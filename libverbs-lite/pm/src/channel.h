@@ -62,7 +62,9 @@ class PmSender {
   PmSender(PmPort* port, uint32_t places, const uint64_t* released, const uint64_t* reread)
       : port_(port), released_at_(released), reread_at_(reread), said_(places) {}
 
-  bool HasPlace() { return sent_ - released_ < said_.size() || sent_ - Released() < said_.size(); }
+  bool HasPlace() { return HasKnownPlace() || sent_ - Released() < said_.size(); }
+  // Without a look at what the peer has written.
+  bool HasKnownPlace() const { return sent_ - released_ < said_.size(); }
   // HasPlace was true. bytes: length of them, in memory that the port may read until it is done.
   // released: of this end's receiver.
   void Send(const void* bytes, uint32_t length, uint64_t released);
@@ -116,12 +118,16 @@ class PmReceiver {
         slot_bytes_(slot_bytes),
         own_released_(own_released) {}
 
+  // Whether the next message has come, or some of its entry.
+  bool IsThere() const {
+    return FromDevice(&entries_[place_].number) == static_cast<uint32_t>(taken_ + 1);
+  }
   // The next message, whose bytes stay until it is released, and the entry's `released`. An entry
   // that says what cannot be has a length of none: UINT32_MAX.
   bool Take(const void** bytes, uint32_t* length, uint16_t* released) {
     const PmEntry* const entry = &entries_[place_];
     const auto number = static_cast<uint32_t>(taken_ + 1);
-    if (FromDevice(&entry->number) != number) return false;
+    if (!IsThere()) return false;
     std::atomic_thread_fence(std::memory_order_acquire);
     const uint32_t said = entry->length;
     uint32_t again;

@@ -372,8 +372,20 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   return Hold(*buffer, length);
 }
 
+// By a PUSH, if that has room.
+bool pm_context::PushShort() {
+  Peer* const peer = held_for_one_;
+  if (!IsShortOfThisThread() || peer->gone || peer->message_work >= message_work_) return false;
+  uint32_t place;
+  const PmEntry* const entry = FillHeld(peer, &place);
+  PostNow(peer, entry, PmEntryBytes(*entry), peer->theirs.entries + place * sizeof(PmEntry), false);
+  ExpectConnected(*peer);
+  return true;
+}
+
 void pm_context::Send() {
   const Guard guard(lock_);
+  if (PushShort()) return;
   if (!held_ || holder_ != ThisThread()) throw PmError(EINVAL, "this thread has no send buffer");
   held_ = false;
   sending_ = held_buffer_;
@@ -388,6 +400,13 @@ void pm_context::Send() {
     node = static_cast<int>(peer->node);
   }
   if (!why.empty()) throw PmError(ECONNRESET, why, node);
+}
+
+void pm_context::Release() {
+  const Guard guard(lock_);
+  if (received_count_ == released_count_)
+    throw PmError(EINVAL, "no receive buffer is the program's");
+  received_[released_count_++ % PM_SLOTS]->receiver->Release();
 }
 
 void pm_context::ReceiveNone() {

@@ -53,11 +53,12 @@ struct pm_context {
   void ReceiveNone();  // nothing came: goes on with what else there is to do
   void Release();
 
-  // What these mostly are, in the fewest instructions. Null, or false: nothing was done, and they
-  // are to be called.
-  void* GetNow(int node, size_t length);
-  bool SendNow();
-  bool ReceiveNow(void** buffer, size_t* length, int* node);
+  // What these mostly are, in the fewest instructions: they wait for no other thread and throw
+  // nothing. Null, or false: nothing was done, and they are to be called.
+  [[gnu::always_inline]] void* GetNow(int node, size_t length);
+  [[gnu::always_inline]] bool SendNow();
+  [[gnu::always_inline]] bool ReceiveNow(void** buffer, size_t* length, int* node);
+  [[gnu::always_inline]] bool ReleaseNow();
   pm_handle Lock(int node, void* address, size_t length);
   void Unlock(pm_handle handle);
   void Write(int node, pm_handle remote, pm_handle local, size_t length);
@@ -94,12 +95,13 @@ struct pm_context {
     // By the window, which is there.
     void StoreEntry(uint32_t place, const exrnic::PmEntry& entry) {
       constexpr uint32_t kWords = sizeof(entry) / sizeof(uint64_t);
-      const auto* const words = reinterpret_cast<const uint8_t*>(&entry);
-      const uint32_t bytes = PmEntryBytes(entry);
-      for (uint32_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+      const auto* from = reinterpret_cast<const uint8_t*>(&entry);
+      const uint8_t* const end = from + PmEntryBytes(entry);
+      volatile uint64_t* to = entries_there + place * kWords;
+      for (; from < end; from += sizeof(uint64_t)) {
         uint64_t word;
-        memcpy(&word, words + at, sizeof(word));
-        entries_there[place * kWords + at / sizeof(word)] = word;
+        memcpy(&word, from, sizeof(word));
+        *to++ = word;
       }
       vl_window_flush();
     }
@@ -136,6 +138,12 @@ struct pm_context {
   };
 
   static constexpr uint32_t kNoQueuePair = UINT32_MAX;
+  [[gnu::always_inline]] void* GetLocked(int node, size_t length);
+  [[gnu::always_inline]] bool ReceiveLocked(void** buffer, size_t* length, int* node);
+  // The message that is held is to one node, and its entry has all of it.
+  [[gnu::always_inline]] bool IsShortOfThisThread() const;
+  [[gnu::always_inline]] const exrnic::PmEntry* FillHeld(Peer* peer, uint32_t* place);
+  bool PushShort();
   void OpenRnic(const pm_attr& attr);
   void OpenWindow(Peer* peer);
   void CheckWindow(Peer* peer);
@@ -185,12 +193,13 @@ struct pm_context {
   // Whether all messages to it have ended; makes them end, reminders that came later, too.
   bool Settled(Peer* peer);
   // A message takes two work requests; the rest is for releases, and for what is said again.
-  bool HasRoom(Peer* peer) const {
-    return peer->message_work + 2 <= message_work_ - PM_SLOTS_OF_NODE && peer->sender->HasPlace();
+  bool HasRoom(Peer* peer) const { return HasWork(*peer) && peer->sender->HasPlace(); }
+  bool HasWork(const Peer& peer) const {
+    return peer.message_work + 2 <= message_work_ - PM_SLOTS_OF_NODE;
   }
   // As a number. It may come back for another thread, when this one has ended.
   static const void* ThisThread() {
-    static thread_local char own;
+    [[gnu::tls_model("initial-exec")]] static thread_local char own;
     return &own;
   }
   uint8_t* MemoryOf(uint32_t buffer) {
@@ -268,23 +277,30 @@ struct pm_context {
   exrnic::PmClock::time_point next_watch_{};
 };
 
-inline void* pm_context::GetNow(int node, size_t length) {
-  const Guard guard(lock_);
+inline void* pm_context::GetLocked(int node, size_t length) {
   const uint32_t buffer = next_buffer_ % PM_SEND_BUFFERS;
   if (held_ || length > PM_MESSAGE_MAX || static_cast<unsigned>(node) >= peers_.size() ||
       buffers_[buffer].users != 0)
     return nullptr;
   Peer* const peer = peers_[static_cast<unsigned>(node)].get();
-  if (peer == nullptr || peer->gone || !HasRoom(peer)) return nullptr;
+  if (peer == nullptr || peer->gone || !HasWork(*peer) || !peer->sender->HasKnownPlace())
+    return nullptr;
   held_for_one_ = peer;
   return Hold(buffer, length);
 }
 
-inline bool pm_context::ReceiveNow(void** buffer, size_t* length, int* node) {
-  const Guard guard(lock_);
+inline void* pm_context::GetNow(int node, size_t length) {
+  if (!lock_.try_lock()) return nullptr;
+  void* const memory = GetLocked(node, length);
+  lock_.unlock();
+  return memory;
+}
+
+inline bool pm_context::ReceiveLocked(void** buffer, size_t* length, int* node) {
   for (size_t looks = looks_; looks != 0; --looks) {
     Peer* const peer = others_[next_source_];
     if (++next_source_ == others_.size()) next_source_ = 0;
+    if (!peer->receiver->IsThere()) continue;
     const void* bytes;
     uint32_t count;
     uint16_t released;
@@ -303,31 +319,42 @@ inline bool pm_context::ReceiveNow(void** buffer, size_t* length, int* node) {
   return false;
 }
 
-inline bool pm_context::SendNow() {
-  const Guard guard(lock_);
-  Peer* const peer = held_for_one_;
-  if (!held_ || peer == nullptr || holder_ != ThisThread() || held_length_ > exrnic::kPmShort ||
-      peer->gone || peer->message_work >= message_work_)
-    return false;
-  held_ = false;
-  uint32_t place;
-  const exrnic::PmEntry* const entry =
-      peer->sender->Fill(MemoryOf(held_buffer_), held_length_, peer->receiver->Tell(), &place);
-  if (peer->entries_there != nullptr) {
-    peer->StoreEntry(place, *entry);
-    return true;
-  }
-  PostNow(peer, entry, PmEntryBytes(*entry), peer->theirs.entries + place * sizeof(exrnic::PmEntry),
-          false);
-  ExpectConnected(*peer);
-  return true;
+inline bool pm_context::ReceiveNow(void** buffer, size_t* length, int* node) {
+  if (!lock_.try_lock()) return false;
+  const bool received = ReceiveLocked(buffer, length, node);
+  lock_.unlock();
+  return received;
 }
 
-inline void pm_context::Release() {
-  const Guard guard(lock_);
-  if (received_count_ == released_count_)
-    throw exrnic::PmError(EINVAL, "no receive buffer is the program's");
-  received_[released_count_++ % PM_SLOTS]->receiver->Release();
+inline bool pm_context::IsShortOfThisThread() const {
+  return held_ && held_for_one_ != nullptr && holder_ == ThisThread() &&
+         held_length_ <= exrnic::kPmShort;
+}
+
+inline const exrnic::PmEntry* pm_context::FillHeld(Peer* peer, uint32_t* place) {
+  held_ = false;
+  return peer->sender->Fill(MemoryOf(held_buffer_), held_length_, peer->receiver->Tell(), place);
+}
+
+inline bool pm_context::SendNow() {
+  if (!lock_.try_lock()) return false;
+  Peer* const peer = held_for_one_;
+  const bool can = IsShortOfThisThread() && !peer->gone && peer->entries_there != nullptr;
+  if (can) {
+    uint32_t place;
+    const exrnic::PmEntry* const entry = FillHeld(peer, &place);
+    peer->StoreEntry(place, *entry);
+  }
+  lock_.unlock();
+  return can;
+}
+
+inline bool pm_context::ReleaseNow() {
+  if (!lock_.try_lock()) return false;
+  const bool can = received_count_ != released_count_;
+  if (can) received_[released_count_++ % PM_SLOTS]->receiver->Release();
+  lock_.unlock();
+  return can;
 }
 
 #endif  // EXRNIC_PM_CONTEXT_H

@@ -14,7 +14,8 @@
 namespace {
 
 thread_local std::string pm_text;
-thread_local bool pm_has_text = false;  // looked at by each call
+// Looked at by each call: so it is where that takes one instruction, in a shared library, too.
+[[gnu::tls_model("initial-exec")]] thread_local bool pm_has_text = false;
 
 int FailPm(int error, const std::string& text) {
   pm_has_text = true;
@@ -86,6 +87,20 @@ __attribute__((noinline)) int GetBufferOf(pm_context* context, int node, void** 
   return GetBuffer(context, &node, 1, buffer, length);
 }
 
+__attribute__((noinline)) int SendAny(pm_context* context) {
+  return ContextCall(context, [context] {
+    context->Send();
+    return 0;
+  });
+}
+
+__attribute__((noinline)) int ReleaseAny(pm_context* context) {
+  return ContextCall(context, [context] {
+    context->Release();
+    return 0;
+  });
+}
+
 // pmReceive of a context that has nothing now.
 __attribute__((noinline)) int ReceiveNone(pm_context* context, void** buffer, const size_t* length,
                                           int* node) {
@@ -152,10 +167,8 @@ int pmGetMulticastBuffer(pm_context* context, const int* nodes, int count, void*
 }
 
 int pmSend(pm_context* context) {
-  return ContextCall(context, [context] {
-    if (!context->SendNow()) context->Send();
-    return 0;
-  });
+  if (context != nullptr && context->SendNow()) return Fine();
+  return SendAny(context);
 }
 
 int pmReceive(pm_context* context, void** buffer, size_t* length) {
@@ -170,10 +183,8 @@ int pmReceiveFrom(pm_context* context, void** buffer, size_t* length, int* node)
 }
 
 int pmReleaseReceiveBuffer(pm_context* context) {
-  return ContextCall(context, [context] {
-    context->Release();
-    return 0;
-  });
+  if (context != nullptr && context->ReleaseNow()) return Fine();
+  return ReleaseAny(context);
 }
 
 int pmMLock(pm_context* context, int node, void* address, size_t length, pm_handle* handle) {

@@ -14,11 +14,12 @@ namespace exrnic {
 class YieldingLock {
  public:
   void lock() {
-    while (held_.exchange(true, std::memory_order_acquire)) {
+    while (!try_lock()) {
       do sched_yield();
       while (held_.load(std::memory_order_relaxed));
     }
   }
+  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
   void unlock() { held_.store(false, std::memory_order_release); }
 
  private:
