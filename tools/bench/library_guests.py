@@ -9,7 +9,7 @@ sisci: `sisci.pio_oneway_ns`, scipp, 4 bytes stored by a pointer; `sisci.memcpy_
 `sisci.dma_goodput_ratio`, dma_bench with one transfer at a time and with two; `sisci.interrupt_us`, intr_bench, a round trip.
 pm: `pm.rtt_us`, `pm.message_mbps`, `pm.goodput_ratio`, messages of PM; `pm.write_goodput_ratio`, `pm.read_goodput_ratio`;
 `verbs.rtt_us`, SENDs of exrnic-pingpong in the same guests.
-cluster: `cluster.goodput_ratio`, many-to-many of all nodes.
+cluster: `cluster.goodput_ratio`, many-to-many of all nodes, messages of 1 and 16 MiB.
 dsm: `dsm.laplace_speedup`, by nodes, of three iterations of 2048 x 2048, after one node's time; `dsm.laplace_ms`, where the time of
 the node that took longest went (part).
 """
@@ -83,7 +83,12 @@ def pm(bench, profile="rhinet2"):
         bench.add(f"pm.{name}_goodput_ratio", rate / bench.limit_mbps(profile, 65536), "ratio", profile, size=65536)
 
 
-def cluster(bench, profile="rhinet2", nodes=4, size=1 << 20):
+def cluster(bench):
+    for size in (1 << 20, 1 << 24):
+        cluster_of_size(bench, size)
+
+
+def cluster_of_size(bench, size, profile="rhinet2", nodes=4):
     addresses = ",".join(_ADDRESSES.format(node) for node in range(nodes))
     command = (f"exrnic-cluster --node {{node}} --addresses {addresses} --sizes {size} --operations write_with_imm "
                "--patterns many_to_many")
@@ -91,7 +96,7 @@ def cluster(bench, profile="rhinet2", nodes=4, size=1 << 20):
              if row.get("pattern") == "many_to_many"]
     if len(rates) != nodes:
         raise LaunchError(f"{nodes} nodes were to print a rate, but there is {rates}")
-    limit = bench.limit_mbps(profile, min(size, 1 << 20))
+    limit = bench.limit_mbps(profile, min(size, _LARGEST_LIMIT))
     bench.add("cluster.goodput_ratio", min(rates) / limit, "ratio", profile, size=size, nodes=nodes, pattern="many_to_many")
 
 
