@@ -77,6 +77,25 @@ TEST_CASE_METHOD(Served, "a server has settled when a store has reached its devi
   }
 }
 
+// A controller with a doorbell for each command would see them one at a time else.
+TEST_CASE_METHOD(Served, "stores reach a device together, but none that stands behind an answer") {
+  enable();
+  while (remote->waiting()) {
+    server->service();
+    remote->service();
+  }
+  // The first one asks for the sign of life, which stands before the others.
+  for (const uint8_t value : {1, 2, 3, 4}) remote->write(kBar0, 8, {value, 0, 0, 0});
+  server->service();
+  CHECK(device.writes.size() == 1);
+  remote->service();
+  CHECK(remote->waiting());
+  server->service();  // which answers
+  CHECK(device.writes.size() == 4);
+  remote->service();
+  CHECK(remote->waiting());
+}
+
 TEST_CASE_METHOD(Served, "a server has settled when loads and resets are answered") {
   enable();
   bool answered = false;

@@ -16,8 +16,6 @@ namespace {
 
 // Messages of one service(): a client that never stops talking must not stop simulated time.
 constexpr size_t kMessagesAtOnce = 64;
-// Of a device that waits for its client: what it does for a message it may do before the next one.
-constexpr size_t kMessagesOfDeviceThatWaits = 1;
 
 // CPU accesses that may wait in front of a device before its socket is read no further.
 constexpr size_t kMostBacklog = 1024;
@@ -130,12 +128,12 @@ void VfioUserServer::refuse(const std::string& why) {
 bool VfioUserServer::serve_session(short events) {
   // What a client sent before it left is still carried out; no more than its socket held.
   const bool hung_up = (events & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-  const size_t most = hung_up                     ? std::numeric_limits<size_t>::max()
-                      : answer_limit_.count() > 0 ? kMessagesOfDeviceThatWaits
-                                                  : kMessagesAtOnce;
+  const size_t most = hung_up ? std::numeric_limits<size_t>::max() : kMessagesAtOnce;
+  // What messages make a device do that waits for its client it may do before the next answer.
+  const bool answered_alone = !hung_up && answer_limit_.count() > 0;
   Session::State state = Session::State::kIdle;
   try {
-    state = session_->service(most);
+    state = session_->service(most, answered_alone);
   } catch (const std::bad_alloc&) {
     end_session("closed the connection: there is no memory for what the client asks");
     return true;

@@ -64,7 +64,7 @@ Connection::Status Session::next_message(Message* out) {
   return Connection::Status::kMessage;
 }
 
-Session::State Session::service(size_t most) {
+Session::State Session::service(size_t most, bool answered_alone) {
   if (!end_reason_.empty()) return State::kEnded;
   connection_.flush();  // a loss shows below, when the socket has nothing more to give
   State state = State::kIdle;
@@ -83,6 +83,10 @@ Session::State Session::service(size_t most) {
         return State::kEnded;
       case Connection::Status::kMessage:
         break;
+    }
+    if (answered_alone && i > 0 && message.header.wants_reply()) {
+      postponed_.push_front(std::move(message));
+      return state;
     }
     state = State::kWorked;
     conclude(message.header, handle(message));

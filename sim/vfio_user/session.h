@@ -40,8 +40,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(UniqueFd socket, const Context& context);
 
   enum class State { kIdle, kWorked, kEnded };
-  // Handles up to `most` messages. kEnded: the connection is over, end_reason() says why.
-  State service(size_t most);
+  // Handles up to `most` messages. answered_alone: one that wants an answer is the first or none.
+  // kEnded: the connection is over, end_reason() says why.
+  State service(size_t most, bool answered_alone);
   const std::string& end_reason() const { return end_reason_; }
 
   int fd() const { return connection_.fd(); }

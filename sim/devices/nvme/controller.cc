@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/devices/nvme/controller.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace exrnic::nvme {
 namespace {
 
 constexpr uint64_t kPageMask = kPageBytes - 1;
-constexpr uint32_t kTimeout = 20;  // 10 s to become ready: it takes none
+constexpr uint32_t kMostAhead = 8;  // commands that one read has
+constexpr uint32_t kTimeout = 20;   // 10 s to become ready: it takes none
 
 constexpr uint64_t kCapabilities = (kMaxQueueEntries - 1) | kCapContiguousQueues |
                                    kTimeout << kCapTimeoutShift | kCapNvmCommandSet;
@@ -158,16 +160,28 @@ bool Controller::work() {
   const auto queue = queues_.next();
   if (!queue) return false;
   SubmissionQueue& commands = *queues_.submission(*queue);
-  Command command;
-  if (!host_.dma_read(commands.next_command(), reinterpret_cast<uint8_t*>(&command),
-                      sizeof command)) {
+  if (commands.ahead.empty() &&
+      !read(commands, std::min(commands.waiting_in_a_row(), kMostAhead)) && !read(commands, 1)) {
     fail();
     return true;
   }
-  commands.take();
+  const Command command = commands.take();
   if (const auto result = execute(*queue, command)) {
     complete(*queue, command.id, command.nsid, *result);
   }
+  return true;
+}
+
+// So many at once, as each read is a way to the host and back. False: not all of them are in its
+// memory.
+bool Controller::read(SubmissionQueue& commands, uint32_t count) {
+  commands.ahead.resize(count);
+  if (!host_.dma_read(commands.next_command(), reinterpret_cast<uint8_t*>(commands.ahead.data()),
+                      count * sizeof(Command))) {
+    commands.ahead.clear();
+    return false;
+  }
+  std::reverse(commands.ahead.begin(), commands.ahead.end());
   return true;
 }
 

@@ -46,6 +46,7 @@ class Controller final : public DevicePort {
   void stop();
   void shut_down();
 
+  bool read(SubmissionQueue& commands, uint32_t count);
   std::optional<Result> execute(unsigned queue, const Command& command);
   void complete(unsigned queue, uint16_t id, uint32_t nsid, Result result);
   bool tell_event();

@@ -126,6 +126,65 @@ TEST_CASE_METHOD(NvmeFixture, "no completion is lost when its queue is full") {
   CHECK(completion->id == last);
 }
 
+TEST_CASE_METHOD(NvmeFixture, "commands that wait are read at once, and each is executed once") {
+  enable_io();
+  std::vector<uint16_t> sent;
+  for (unsigned round = 0; round < 5; ++round) {
+    host.reads = 0;
+    const unsigned before_end = kIoEntries - (kIoEntries - 1) * round % kIoEntries;
+    sent.clear();
+    for (unsigned i = 0; i < kIoEntries - 1; ++i)
+      sent.push_back(submit(1, command_of(IoOpcode::kFlush, 0, 1)));
+    work();
+    // A ring's end is the end of a read, too.
+    CHECK(host.reads == (before_end < kIoEntries - 1 ? 2 : 1));
+    for (const uint16_t id : sent) {
+      const auto completion = reap(1);
+      REQUIRE(completion);
+      CHECK(completion->id == id);
+      CHECK(status_of(*completion) == Status::kSuccess);
+    }
+  }
+}
+
+TEST_CASE_METHOD(NvmeFixture,
+                 "commands that a host takes back are read anew when it tells them again") {
+  enable_io();
+  for (unsigned i = 0; i < 3; ++i) submit(1, command_of(IoOpcode::kFlush, 0, 1));
+  REQUIRE(controller->work());
+  write(kRegDoorbells + 8, 1);
+  Command other = command_of(IoOpcode::kFlush, 0, 1);
+  for (unsigned i = 1; i < 3; ++i) {
+    other.id = static_cast<uint16_t>(0x700 + i);
+    host.store(io_commands() + i * sizeof other, other);
+  }
+  write(kRegDoorbells + 8, 3);
+  work();
+  REQUIRE(reap(1));
+  CHECK(reap(1)->id == 0x701);
+  CHECK(reap(1)->id == 0x702);
+}
+
+TEST_CASE_METHOD(NvmeFixture,
+                 "a queue that ends where the host's memory does is read as far as it is") {
+  enable_io();
+  const uint64_t last = FakeHost::kBase + FakeHost::kSize - kPageBytes;
+  constexpr uint32_t kHalfBeyond = 2 * kPageBytes / sizeof(Command);
+  REQUIRE(create_submission_queue(2, kHalfBeyond, last, 1) == Status::kSuccess);
+  for (uint32_t i = 0; i < kPageBytes / sizeof(Command); ++i)
+    host.store(last + i * sizeof(Command), command_of(IoOpcode::kFlush, 0, 1));
+  // All but one, which are executed; and the last of this memory with one beyond it.
+  for (uint32_t tail = 1; tail <= kPageBytes / sizeof(Command) + 1; ++tail) {
+    if (tail == kPageBytes / sizeof(Command)) continue;
+    write(kRegDoorbells + 16, tail);
+    CHECK(controller->work());
+    CHECK(reap(1));
+  }
+  CHECK(read(kRegStatus) == kStatusReady);
+  work();
+  CHECK(read(kRegStatus) == (kStatusReady | kStatusFatal));
+}
+
 TEST_CASE_METHOD(NvmeFixture, "queues take turns") {
   enable_io();
   HostQueue second{kQueueMemory + 0x10000, kQueueMemory + 0x11000, kIoEntries};

@@ -26,6 +26,7 @@ class FakeHost final : public HostPort {
 
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override {
     if (!granted(address, length)) return false;
+    ++reads;
     std::memcpy(out, at(address), length);
     return true;
   }
@@ -49,6 +50,7 @@ class FakeHost final : public HostPort {
   }
 
   std::vector<unsigned> interrupts;
+  unsigned reads = 0;
 
  private:
   static bool granted(uint64_t address, size_t length) {
@@ -157,6 +159,7 @@ class NvmeFixture {
     if (ring) write(kRegDoorbells + 8 * id + 4, queue.head);
     return completion;
   }
+  uint64_t io_commands() const { return io_.submission; }
   // One command from doorbell to completion.
   Completion run(unsigned id, const Command& command) {
     const uint16_t sent = submit(id, command);

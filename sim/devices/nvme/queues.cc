@@ -16,7 +16,7 @@ void Queues::add_completion(unsigned id, uint64_t address, uint32_t entries,
 void Queues::add_submission(unsigned id, uint64_t address, uint32_t entries,
                             unsigned completion_queue) {
   assert(!submission_[id]);
-  submission_[id] = SubmissionQueue{address, entries, 0, 0, completion_queue};
+  submission_[id] = SubmissionQueue{address, entries, 0, 0, completion_queue, {}};
   ++completion_[completion_queue]->users;
 }
 
@@ -38,6 +38,8 @@ std::optional<uint8_t> Queues::ring_submission(unsigned id, uint32_t tail) {
   if (queue == nullptr) return kEventUnknownDoorbell;
   if (tail >= queue->entries) return kEventWrongDoorbellValue;
   queue->tail = tail;
+  // Of a host that takes back what it has told, nothing is kept.
+  if (queue->ahead.size() > queue->waiting()) queue->ahead.clear();
   return std::nullopt;
 }
 

@@ -5,9 +5,11 @@
 // Doorbells are the host's word and not trusted: one that makes no sense changes nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "sim/devices/nvme/nvme.h"
 
@@ -19,10 +21,20 @@ struct SubmissionQueue {
   uint32_t head = 0;
   uint32_t tail = 0;
   unsigned completion_queue = 0;
+  std::vector<Command> ahead;  // read already: the next ones, the last of them first
 
   bool empty() const { return head == tail; }
+  uint32_t waiting() const { return (tail + entries - head) % entries; }
+  // Of these, what one read can have.
+  uint32_t waiting_in_a_row() const { return std::min(waiting(), entries - head); }
   uint64_t next_command() const { return address + (uint64_t{head} << kCommandShift); }
-  void take() { head = (head + 1) % entries; }
+  // `ahead` has it.
+  Command take() {
+    const Command command = ahead.back();
+    ahead.pop_back();
+    head = (head + 1) % entries;
+    return command;
+  }
 };
 
 struct CompletionQueue {
