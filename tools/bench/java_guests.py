@@ -70,7 +70,7 @@ def measure(bench):
 
 
 def add_options(parser):
-    parser.add_argument("--scale", default="1/1024", help="of each file so much is sent (default: %(default)s)")
+    parser.add_argument("--scale", default="1/256", help="of each file so much is sent (default: %(default)s)")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def commit():
 
 
 def facts(rows, measured):
-    clocks = [sum(row["clock"] == clock for row in rows) for clock in ("simulated", "wall")]
+    clocks = [sum(row.get("clock") == clock for row in rows) for clock in ("simulated", "wall")]
     return [f"{len(rows)} rows of results.json: {clocks[0]} in simulated time, {clocks[1]} in wall "
             f"clock. Measured {measured:%Y-%m-%d %H:%M} UTC, drawn at commit {commit()}.",
             "Made by: make figures"]
