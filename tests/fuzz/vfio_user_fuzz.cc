@@ -75,7 +75,8 @@ class Rig {
       default:
         session_->msix().fire(in.take<uint8_t>());
     }
-    const bool alive = session_->service(kMostMessages) != Session::State::kEnded;
+    waits_ = !waits_;  // as a device does that waits for its client
+    const bool alive = session_->service(kMostMessages, waits_) != Session::State::kEnded;
     if (!alive && session_->end_reason().empty()) found("a connection ends without a reason");
     drain();
     return alive;
@@ -150,6 +151,7 @@ class Rig {
   const Eventfd event_;
   UniqueFd client_;
   std::shared_ptr<Session> session_;
+  bool waits_ = false;
 };
 
 void add(Bytes& input, Command command, const Bytes& payload, int fds = -1) {
