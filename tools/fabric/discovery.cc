@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace exrnic::fabric {
 namespace {
@@ -16,6 +17,8 @@ constexpr unsigned kSilentUntilLater = 8;
 constexpr unsigned kMostSilent = 64;
 // Of all devices that wait for others: the host has room for more answers than these.
 constexpr unsigned kLaterAtOnce = 6;
+// Blocks of a switch's ports that are asked for at the same time.
+constexpr unsigned kBlocksAtOnce = 4;
 static_assert(kLaterAtOnce < EXRNIC_MANAGEMENT_WAITING, "others get answers meanwhile");
 
 bool leads_to_duplicate(const Map& map, const PortId& port) {
@@ -25,6 +28,10 @@ bool leads_to_duplicate(const Map& map, const PortId& port) {
 
 // Who answers by a port whose line is down, or leads elsewhere, is another device than said so.
 bool contradicts(const MapPort& port) { return port.neighbour && (!port.data.up || port.silent); }
+
+// Its other end has answered, but not to who asks by it: who answers by some of his lines alone is
+// that, and no other device.
+bool is_half(const MapPort& port) { return port.neighbour && port.data.up && port.silent; }
 
 std::set<PortId> silent_ports(const Map& map) {
   std::set<PortId> result;
@@ -46,12 +53,14 @@ void Discovery::begin_all() {
   suspects_.clear();
   silent_before_ = silent_ports(map_);
   map_.duplicates.clear();
+  map_.mute.clear();
   begin_pass();
 }
 
 void Discovery::begin_pass() {
   ++passes_;
   std::map<uint64_t, std::set<PortId>> duplicates = std::move(map_.duplicates);
+  mute_before_ = std::move(map_.mute);
   map_ = Map();
   map_.duplicates = std::move(duplicates);
   suspects_before_ = std::move(suspects_);
@@ -124,6 +133,7 @@ bool Discovery::end_pass() {
   for (const auto& [guid, places] : suspects_) {
     confirmed = confirmed && suspects_before_.count(guid) != 0;
   }
+  for (const uint64_t guid : map_.mute) confirmed = confirmed && mute_before_.count(guid) != 0;
   if (!confirmed && passes_ < kMostPasses) {
     begin_pass();
     return false;
@@ -332,19 +342,29 @@ bool Discovery::add(const DeviceData& data, const Path& path) {
 }
 
 void Discovery::ask_ports(uint64_t guid) {
-  const Device& device = map_.devices.at(guid);
-  const size_t blocks = (device.ports.size() + kPortsOfBlock - 1) / kPortsOfBlock;
-  for (unsigned block = 0; block < blocks; ++block) {
-    ask(device.path, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS, block,
-        [this, guid, block](const Answer* answer) { take_ports(guid, block, answer); });
-  }
+  for (unsigned block = 0; block < kBlocksAtOnce; ++block) ask_ports_of_block(guid, block);
+}
+
+// Then the next of those: who says nothing of thousands of ports is not asked for each.
+void Discovery::ask_ports_of_block(uint64_t guid, unsigned block) {
+  const Device* const device = map_.find(guid);
+  if (device == nullptr || block * kPortsOfBlock >= device->ports.size()) return;
+  ask(device->path, EXRNIC_MANAGEMENT_ATTRIBUTE_PORTS, block,
+      [this, guid, block](const Answer* answer) {
+        take_ports(guid, block, answer);
+        if (answer != nullptr) ask_ports_of_block(guid, block + kBlocksAtOnce);
+      });
 }
 
 void Discovery::take_ports(uint64_t guid, unsigned block, const Answer* answer) {
   Device* const device = map_.find(guid);
   if (device == nullptr) return;
   if (answer == nullptr || !answer->ok()) {
-    if (!all_) failed_ = true;
+    if (all_) {
+      map_.mute.insert(guid);
+    } else {
+      failed_ = true;
+    }
     return;
   }
   const size_t first = size_t{block} * kPortsOfBlock;
@@ -389,11 +409,19 @@ void Discovery::look_at_contradictions() {
 }
 
 void Discovery::suspect_contradictions() {
+  std::vector<PortId> halves;
   for (const auto& [guid, device] : map_.devices) {
-    for (const MapPort& port : device.ports) {
-      if (contradicts(port)) suspect(guid, *port.neighbour);
+    if (map_.mute.count(guid) != 0) continue;
+    for (size_t i = 0; i < device.ports.size(); ++i) {
+      const MapPort& port = device.ports[i];
+      if (is_half(port)) {
+        halves.push_back({guid, static_cast<uint16_t>(i)});
+      } else if (contradicts(port)) {
+        suspect(guid, *port.neighbour);
+      }
     }
   }
+  for (const PortId& port : halves) map_.part(port);
 }
 
 }  // namespace exrnic::fabric

@@ -77,6 +77,7 @@ class Discovery {
   void arrive(const PortId& from, const Answer& answer);
   bool add(const DeviceData& data, const Path& path);
   void ask_ports(uint64_t guid);
+  void ask_ports_of_block(uint64_t guid, unsigned block);
   void take_ports(uint64_t guid, unsigned block, const Answer* answer);
   void suspect(uint64_t guid, const PortId& from);
   void look_at_contradictions();
@@ -103,6 +104,7 @@ class Discovery {
   std::set<uint64_t> looked_;  // of begin_at()
   std::map<uint64_t, std::set<PortId>> suspects_;
   std::map<uint64_t, std::set<PortId>> suspects_before_;
+  std::set<uint64_t> mute_before_;
 };
 
 }  // namespace exrnic::fabric

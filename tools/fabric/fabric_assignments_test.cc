@@ -11,11 +11,15 @@ namespace {
 
 using namespace testing;
 
+bool about(const Frame& frame, uint16_t attribute) {
+  return exrnic_management_header_attribute(&frame[EXRNIC_ETH_BYTES]) == attribute;
+}
+
 constexpr uint64_t kHost = 0x11, kOther = 0x12, kDevices = 0x21;
 
 // A manager, two hosts and three devices with PEBs.
 struct Pebs {
-  Pebs() : built(star(fabric, 1)) {
+  Pebs() : built(star(fabric, 2)) {
     const auto add = [&](uint64_t guid, uint8_t kind) {
       const int index = fabric.add(guid, kind, 1, 8192);
       fabric.at(built.switches[0]).ports.resize(next_ + 1u);
@@ -28,12 +32,18 @@ struct Pebs {
     for (unsigned i = 0; i < 3; ++i)
       devices.push_back(add(kDevices + i, EXRNIC_MANAGEMENT_KIND_PEB_DEVICE));
   }
+  // The manager of node 0, when it has settled.
   Manager& manage(std::vector<Assignment> assignments) {
-    ManagerOptions assigned = options();
-    assigned.assignments = std::move(assignments);
-    Manager& manager = fabric.manage(built.nodes[0], assigned);
+    Manager& manager = begin(built.nodes[0], std::move(assignments));
     settle(fabric, built.nodes[0]);
     return manager;
+  }
+  Manager& begin(int node, std::vector<Assignment> assignments, bool standby = false) {
+    ManagerOptions assigned = options();
+    assigned.seed = static_cast<uint64_t>(node) + 1;
+    assigned.standby = standby;
+    assigned.assignments = std::move(assignments);
+    return fabric.manage(node, assigned);
   }
   void assign(std::vector<Assignment> assignments) {
     fabric.manager(built.nodes[0]).assign(std::move(assignments));
@@ -46,13 +56,20 @@ struct Pebs {
                std::array<uint16_t, 2>{fabric.at(devices[device]).number, group} &&
            fabric.at(devices[device]).assignments[0] == std::array<uint16_t, 2>{group, group};
   }
+  bool host_says(unsigned host, unsigned device) {
+    for (const auto& [port, peer] : fabric.at(hosts[host]).assignments)
+      if (peer[0] != kNoNumber && peer[0] == fabric.at(devices[device]).number) return true;
+    return false;
+  }
+  bool both_say(unsigned device) { return host_says(0, device) && host_says(1, device); }
+  uint16_t peer_of(unsigned device) { return fabric.at(devices[device]).assignments[0][0]; }
 
   FakeFabric fabric;
   Built built;
   std::vector<int> hosts, devices;
 
  private:
-  uint16_t next_ = 1;
+  uint16_t next_ = 2;
 };
 
 TEST_CASE("devices of two ports of a host change places") {
@@ -167,6 +184,177 @@ TEST_CASE("PEBs that do not tell their peers keep no other PEB from its device")
   fabric.run(1'000 * kMs);
   CHECK(fabric.at(built.nodes[29]).assignments[0][0] == fabric.at(built.nodes[30]).number);
   CHECK(fabric.at(built.nodes[30]).assignments[0][0] == fabric.at(built.nodes[29]).number);
+}
+
+TEST_CASE("a manager that ends between freeing a port and its device leaves no device so") {
+  Pebs pebs;
+  Manager& manager = pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  REQUIRE(pebs.host_says(0, 0));
+  manager.assign({{kHost, 0, 0}});
+  pebs.fabric.run(pebs.fabric.now() + 100 * kMs, [&] { return !pebs.host_says(0, 0); });
+  REQUIRE(pebs.peer_of(0) != kNoNumber);
+  pebs.fabric.stop_manager(pebs.built.nodes[0]);
+  pebs.begin(pebs.built.nodes[1], {{kHost, 0, 0}});
+  settle(pebs.fabric, pebs.built.nodes[1]);
+  pebs.fabric.run(pebs.fabric.now() + 500 * kMs);
+  CHECK(pebs.peer_of(0) == kNoNumber);
+}
+
+TEST_CASE(
+    "a manager that ends while a device moves gives it to no two hosts, and its successor ends "
+    "it") {
+  for (uint64_t after = 0; after < 200; ++after) {
+    INFO("after " << after * 500 << " ns");
+    Pebs pebs;
+    Manager& manager = pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+    settle(pebs.fabric, pebs.built.nodes[0]);
+    const std::vector<Assignment> next = {{kHost, 0, 0}, {kOther, 0, kDevices}};
+    manager.assign(next);
+    pebs.fabric.run(pebs.fabric.now() + after * 500);
+    pebs.fabric.stop_manager(pebs.built.nodes[0]);
+    CHECK_FALSE(pebs.both_say(0));
+    pebs.begin(pebs.built.nodes[1], next);
+    settle(pebs.fabric, pebs.built.nodes[1]);
+    CHECK_FALSE(pebs.both_say(0));
+    CHECK(pebs.host_says(1, 0));
+    CHECK(pebs.peer_of(0) == pebs.fabric.at(pebs.hosts[1]).number);
+  }
+}
+
+TEST_CASE("devices of two hosts change places, and none is both hosts' meanwhile") {
+  unsigned moments = 0, twice = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Pebs pebs;
+    Manager& manager =
+        pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}, {kOther, 0, kDevices + 1}});
+    settle(pebs.fabric, pebs.built.nodes[0]);
+    pebs.fabric.lose(0.2, seed);
+    manager.assign({{kHost, 0, kDevices + 1}, {kOther, 0, kDevices}});
+    for (unsigned i = 0; i < 2'000; ++i) {
+      pebs.fabric.run(pebs.fabric.now() + 5'000);
+      ++moments;
+      if (pebs.both_say(0) || pebs.both_say(1)) ++twice;
+    }
+  }
+  INFO(twice << " of " << moments << " moments");
+  CHECK(twice == 0);
+}
+
+TEST_CASE("a device whose host does not let it go is not given to another one") {
+  Pebs pebs;
+  Manager& manager = pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  // What sets a peer gets lost on the way to that host: reads are heard.
+  FakeDevice& host = pebs.fabric.at(pebs.hosts[0]);
+  const auto had = host.assignments;
+  host.lie = [&host, had, seen = host.sets](Frame& frame) mutable {
+    const bool set = host.sets != seen;
+    seen = host.sets;
+    if (!set || !about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT)) return true;
+    host.assignments = had;
+    return false;
+  };
+  manager.assign({{kHost, 0, 0}, {kOther, 0, kDevices}});
+  unsigned twice = 0;
+  for (unsigned i = 0; i < 500; ++i) {
+    pebs.fabric.run(pebs.fabric.now() + kMs);
+    if (pebs.both_say(0)) ++twice;
+  }
+  INFO(twice << " of 500 ms");
+  CHECK(twice == 0);
+  CHECK(!manager.problems().empty());
+}
+
+TEST_CASE("who takes over with another list gives no device to two hosts") {
+  Pebs pebs;
+  pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  Manager& next = pebs.begin(pebs.built.nodes[1], {{kOther, 0, kDevices}}, true);
+  pebs.fabric.run(pebs.fabric.now() + 20 * kMs);
+  pebs.fabric.stop_manager(pebs.built.nodes[0]);
+  settle(pebs.fabric, pebs.built.nodes[1]);
+  REQUIRE(next.counts().takeovers == 1);
+  CHECK(pebs.host_says(1, 0));
+  CHECK(pebs.peer_of(0) == pebs.fabric.at(pebs.hosts[1]).number);
+  pebs.fabric.run(pebs.fabric.now() + 500 * kMs);
+  CHECK_FALSE(pebs.both_say(0));
+}
+
+TEST_CASE("what a manager has not freed it does not free when another one has given it") {
+  Pebs pebs;
+  Manager& first = pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  REQUIRE(pebs.host_says(0, 0));
+  // The device hears nothing for a while.
+  FakeDevice& device = pebs.fabric.at(pebs.devices[0]);
+  const auto had = device.assignments;
+  device.lie = [&device, had](Frame& frame) {
+    if (!about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT)) return true;
+    device.assignments = had;
+    return false;
+  };
+  first.assign({{kHost, 0, 0}});
+  pebs.fabric.run(pebs.fabric.now() + 50 * kMs);
+  REQUIRE_FALSE(pebs.host_says(0, 0));
+  REQUIRE(pebs.peer_of(0) != kNoNumber);
+  // Another manager begins, and the device is that host's again, at another port.
+  Manager& second = pebs.begin(pebs.built.nodes[1], {{kHost, 1, kDevices}});
+  device.lie = nullptr;
+  pebs.fabric.run(pebs.fabric.now() + 30 * kMs);
+  REQUIRE(first.state() == ManagerState::kWaiting);
+  REQUIRE(settled(second));
+  const uint16_t host = pebs.fabric.at(pebs.hosts[0]).number;
+  REQUIRE(pebs.host_says(0, 0));
+  REQUIRE(pebs.peer_of(0) == host);
+  // The first one comes back. Port 1 is not in its list, and so keeps what it has.
+  pebs.fabric.stop_manager(pebs.built.nodes[1]);
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  REQUIRE(first.counts().takeovers == 1);
+  pebs.fabric.run(pebs.fabric.now() + 200 * kMs);
+  CHECK(pebs.host_says(0, 0));
+  CHECK(pebs.peer_of(0) == host);
+}
+
+TEST_CASE("managers with different lists do not give way to each other for ever") {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    INFO("seed " << seed);
+    Pebs pebs;
+    ManagerOptions a = options(), b = options();
+    a.seed = seed;
+    b.seed = seed + 100;
+    a.assignments = {{kHost, 0, kDevices}};
+    b.assignments = {{kOther, 0, kDevices}};
+    Manager& one = pebs.fabric.manage(pebs.built.nodes[0], a);
+    Manager& other = pebs.fabric.manage(pebs.built.nodes[1], b);
+    pebs.fabric.run(1'000 * kMs);
+    const uint64_t yields = one.counts().yields + other.counts().yields;
+    const uint64_t writes = one.counts().writes.assignments + other.counts().writes.assignments;
+    pebs.fabric.run(pebs.fabric.now() + 1'000 * kMs);
+    CHECK(one.counts().yields + other.counts().yields == yields);
+    CHECK(one.counts().writes.assignments + other.counts().writes.assignments == writes);
+  }
+}
+
+TEST_CASE("a host that waits for a device that is off does not get another host's") {
+  Pebs pebs;
+  pebs.begin(pebs.built.nodes[0], {{kHost, 0, kDevices}});
+  settle(pebs.fabric, pebs.built.nodes[0]);
+  REQUIRE(pebs.host_says(0, 0));
+  const uint16_t number = pebs.fabric.at(pebs.devices[0]).number;
+  pebs.fabric.power(pebs.devices[0], false);
+  pebs.fabric.run(pebs.fabric.now() + 50 * kMs);
+  pebs.fabric.stop_manager(pebs.built.nodes[0]);
+  // Its successor has not known it. Another device comes.
+  pebs.fabric.power(pebs.devices[1], false);
+  pebs.fabric.power(pebs.devices[1], true);
+
+  pebs.begin(pebs.built.nodes[1], {{kHost, 0, kDevices}, {kOther, 0, kDevices + 1}});
+  settle(pebs.fabric, pebs.built.nodes[1]);
+  pebs.fabric.run(pebs.fabric.now() + 500 * kMs);
+  INFO("the number " << number << " is that of " << pebs.fabric.at(pebs.devices[1]).number);
+  CHECK(pebs.peer_of(1) == pebs.fabric.at(pebs.hosts[1]).number);
+  CHECK_FALSE(pebs.both_say(1));
 }
 
 }  // namespace

@@ -189,11 +189,11 @@ void Manager::leave_out_deaf(Map* map) {
 
 // A line that loses much may look like that once.
 void Manager::count_deaf() {
-  if (!writer_.failed())
-    for (auto it = unheard_.begin(); it != unheard_.end();) {
-      const bool heard = deaf_.count(it->first) == 0;
-      it = heard ? unheard_.erase(it) : std::next(it);
-    }
+  for (auto it = unheard_.begin(); it != unheard_.end();) {
+    const bool done = !writer_.failed() || writer_.has_done_all(it->first);
+    const bool heard = done && deaf_.count(it->first) == 0;
+    it = heard ? unheard_.erase(it) : std::next(it);
+  }
   for (const uint64_t guid : writer_.unheard())
     if (++unheard_[guid] >= kDeaf) deaf_.insert(guid);
 }
@@ -215,12 +215,12 @@ void Manager::remember_left_out(const Map& map) {
   }
 }
 
-// If they are still there. Nobody waits for them.
+// If they are still there, and no other manager's. Nobody waits for them.
 void Manager::empty_left_out() {
   for (LeftOut& item : std::exchange(left_out_, {})) {
     const auto take = [this, item](const Answer* answer) {
       const auto data = answer == nullptr ? std::nullopt : parse_device(answer->data);
-      if (data && data->guid == item.guid) empty_blocks(item);
+      if (data && data->guid == item.guid && data->manager == own_number()) empty_blocks(item);
     };
     requests_.ask(get(along(item.path), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE), take, 1);
   }

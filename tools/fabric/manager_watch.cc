@@ -98,7 +98,7 @@ void Manager::end_sweep(uint64_t now_ns) {
     failures_ = 0;
   }
   // Those that are left out are looked at by nobody else.
-  const bool doubt = !map_.duplicates.empty() || !deaf_.empty() || map_.full;
+  const bool doubt = !map_.duplicates.empty() || !deaf_.empty() || !map_.mute.empty() || map_.full;
   if (doubt && counts_.sweeps % kSweepsOfDoubt == 0) {
     all_dirty_ = true;
     deaf_.clear();
@@ -125,6 +125,7 @@ void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   requests_.clear();
   sweep_.stop();
   writer_.stop();
+  writer_.forget_peers();
   sweeping_ = own_asked_ = holds_own_ = trapped_ = false;
   own_beat_.reset();
   other_.reset();

@@ -43,6 +43,10 @@ void Map::part(const PortId& port) {
   }
 }
 
+bool Map::is_left_out(uint64_t guid) const {
+  return duplicates.count(guid) != 0 || deaf.count(guid) != 0 || mute.count(guid) != 0;
+}
+
 std::vector<uint64_t> Map::settle() {
   std::set<uint64_t> reached;
   std::deque<uint64_t> next;
@@ -57,8 +61,7 @@ std::vector<uint64_t> Map::settle() {
     if (device.path.out.size() >= kMostLines) continue;
     for (size_t port = 0; port < device.ports.size(); ++port) {
       const std::optional<PortId>& neighbour = device.ports[port].neighbour;
-      if (!neighbour || duplicates.count(neighbour->guid) != 0 || deaf.count(neighbour->guid) != 0)
-        continue;
+      if (!neighbour || is_left_out(neighbour->guid)) continue;
       Device* const other = find(neighbour->guid);
       if (other == nullptr || !reached.insert(neighbour->guid).second) continue;
       other->path = device.path;

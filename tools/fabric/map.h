@@ -50,6 +50,7 @@ class Map {
   // GUIDs that more than one device has, and ports that lead to one of these.
   std::map<uint64_t, std::set<PortId>> duplicates;
   std::set<uint64_t> deaf;  // switches that answer questions, and nothing that they are told
+  std::set<uint64_t> mute;  // switches that do not say what is at their ports
   bool full = false;        // there is more than the limits of discovery allow
 
   const Device* find(uint64_t guid) const;
@@ -61,9 +62,12 @@ class Map {
   // Both ends forget each other.
   void part(const PortId& port);
 
-  // Drops what cannot be reached from the own node, duplicates and deaf switches among it, and
-  // finds shortest paths anew. Returns the GUIDs that are gone.
+  // Drops what cannot be reached from the own node, duplicates, deaf and mute switches among it,
+  // and finds shortest paths anew. Returns the GUIDs that are gone.
   std::vector<uint64_t> settle();
+
+  // A duplicate, deaf or mute.
+  bool is_left_out(uint64_t guid) const;
 
   // Whether some line has credit-based flow control.
   bool credits() const;

@@ -78,6 +78,12 @@ std::vector<std::string> problems_of(const Map& map) {
         "it; look at it, or take it away",
         name_of_guid(guid)));
   }
+  for (const uint64_t guid : map.mute) {
+    problems.push_back(fmt::format(
+        "switch {}: it does not say what is at its ports; it is left out, and what is behind it; "
+        "look at it, or take it away",
+        name_of_guid(guid)));
+  }
   for (const auto& [guid, device] : map.devices) {
     if (device.is_switch() && device.data.ports > device.ports.size()) {
       problems.push_back(fmt::format("{}: it says that it has {} ports; only the first {} are used",

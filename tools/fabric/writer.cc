@@ -47,6 +47,8 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
   problems_.clear();
   asked_ = 0;
   failed_ = missed_ = false;
+  heard_.clear();
+  doubted_.clear();
   unheard_.clear();
   misses_ = 0;
   nodes_answered_ = nodes_missed_ = 0;
@@ -59,7 +61,7 @@ void Writer::begin(Numbers numbers, RoutesPlan plan, std::vector<Assignment> ass
 
 bool Writer::advance() {
   // Who else does not answer is asked at the same time; to hear of each by itself would take long.
-  const bool hears_more = asked_ != 0 && !unheard_.empty() && misses_ < kMostMisses;
+  const bool hears_more = asked_ != 0 && !doubted_.empty() && misses_ < kMostMisses;
   if (failed_ && !hears_more && stage_ != Stage::kDone) stop();
   while (stage_ != Stage::kDone && asked_ == 0) {
     start(static_cast<Stage>(static_cast<int>(stage_) + 1));
@@ -93,7 +95,7 @@ void Writer::start(Stage stage) {
     case Stage::kFree:
       return free_ports();
     case Stage::kAssign:
-      return set_peers(peers_.to_set());
+      return set_peers(peers_.to_set(map_));
     case Stage::kDone:
       return;
   }
@@ -103,11 +105,48 @@ void Writer::ask(uint64_t guid, Request request, std::function<void(const Answer
   ++asked_;
   requests_.ask(std::move(request), [this, guid, take = std::move(take)](const Answer* answer) {
     --asked_;
-    if (answer != nullptr) return take(*answer);
+    if (answer != nullptr) {
+      heard_.insert(guid);
+      return take(*answer);
+    }
     failed_ = true;
-    ++misses_;
-    if (map_.devices.at(guid).is_switch()) unheard_.insert(guid);
+    doubt(guid);
   });
+}
+
+// Its line may have gone. Who is deaf still says who he is.
+void Writer::doubt(uint64_t guid) {
+  if (!map_.devices.at(guid).is_switch() || !doubted_.insert(guid).second) {
+    ++misses_;
+    return;
+  }
+  ++asked_;
+  requests_.ask(get(along(map_.devices.at(guid).path), EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE),
+                [this, guid](const Answer* answer) {
+                  --asked_;
+                  const auto data = answer == nullptr ? std::nullopt : parse_device(answer->data);
+                  if (data && data->guid == guid) {
+                    unheard_.insert(guid);
+                  } else {
+                    ++misses_;
+                  }
+                });
+}
+
+// It says that all is well, and that it is not as it was to be: it has begun anew, or lies.
+void Writer::disobeys(uint64_t guid) {
+  const Device& device = map_.devices.at(guid);
+  if (problems_.size() < kMostProblems)
+    problems_.push_back(fmt::format(
+        "{}: it does not do what it is told; look at it, or take it away", name_of(device)));
+  if (!device.is_switch()) {
+    missed_ = true;
+    return;
+  }
+  known_[guid].complete = false;
+  doubted_.insert(guid);
+  unheard_.insert(guid);
+  failed_ = true;
 }
 
 // Nothing but the node itself depends on what it is told, so one that hears nothing keeps nobody
@@ -143,15 +182,15 @@ void Writer::report(const Device& device, const std::string& what, const Answer&
 }
 
 // A switch of which nothing is known, and blocks of which it is not known whether they were
-// written: they are part of what must not deadlock. One that has no manager has lost what was
-// written, or had a manager without a number.
+// written: they are part of what must not deadlock. One that has another manager, or none, has lost
+// what was written, or been written by that one.
 void Writer::read_switches() {
   KnownSwitch nothing;
   nothing.complete = true;
   for (const auto& [guid, device] : map_.devices) {
     if (!device.is_switch()) continue;
     KnownSwitch& known = known_[guid];
-    if (device.data.manager == kNoNumber) known.complete = false;
+    if (device.data.manager != number_of(map_.own)) known.complete = false;
     if (known.complete) {
       for (const uint32_t block : known.unsure_routes) read_routes(guid, block);
       for (const uint32_t block : known.unsure_floods) read_floods(guid, block);
@@ -232,6 +271,10 @@ void Writer::set_device(uint64_t guid, const DeviceChange& change) {
 void Writer::take_device(uint64_t guid, const DeviceChange& change, const Answer& answer) {
   Device& device = map_.devices.at(guid);
   const std::optional<DeviceData> data = parse_device(answer.data);
+  const bool obeys = data && data->guid == guid &&
+                     data->number == change.number.value_or(device.data.number) &&
+                     data->manager == change.manager.value_or(device.data.manager);
+  if (answer.ok() && !obeys) disobeys(guid);
   if (data && data->guid == guid) {
     const uint16_t seen = device.data.changes;  // what came since has not been looked at
     device.data = *data;
@@ -274,6 +317,9 @@ void Writer::take_block(const BlockWrite& write, const Answer& answer) {
   } else if (there) {
     keep_unless_empty(known.routes, write.block, parse_routes(answer.data), no_routes());
   }
+  const bool obeys =
+      write.floods ? answer.data == write.bits : parse_routes(answer.data) == write.ports;
+  if (answer.ok() && !obeys) disobeys(write.guid);
   if (answer.ok()) {
     ++(write.floods ? counts_.flood_blocks : counts_.route_blocks);
     return;
@@ -286,32 +332,41 @@ void Writer::take_block(const BlockWrite& write, const Answer& answer) {
 
 void Writer::read_peers() {
   peers_.begin(map_, assignments_, problems_);
+  hosts_read_.clear();
   for (auto it = peers_.wanted().begin(); it != peers_.wanted().end(); ++it) {
     const PortId& port = it->first;
     read_peer(port);
     const bool first = it == peers_.wanted().begin() || std::prev(it)->first.guid != port.guid;
     const bool at_host = map_.devices.at(port.guid).data.kind == EXRNIC_MANAGEMENT_KIND_PEB_HOST;
-    if (first && at_host && peers_.gets_device(port.guid)) read_others(port.guid, 0);
+    if (first && at_host && peers_.gets_device(port.guid)) read_host(port.guid);
   }
+  for (const PortId& port : peers_.doubtful(map_)) read_peer(port);
 }
 
 void Writer::read_peer(const PortId& port) {
   const Device& device = map_.devices.at(port.guid);
   ask_node(port.guid, get(along(device.path), EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port.port),
            [this, &device, port](const Answer& answer) {
-             if (answer.ok()) return peers_.is(port, parse_assignment(answer.data));
-             report(device, fmt::format("a peer of its port {}", port.port), answer);
+             if (!answer.ok())
+               return report(device, fmt::format("a peer of its port {}", port.port), answer);
+             peers_.is(port, parse_assignment(answer.data));
+             const uint64_t host = peers_.other_host(map_, port);
+             if (host != 0) read_host(host);
            });
 }
 
-// One of these may have what another one is to get.
+// One of its ports may have what another one is to get.
+void Writer::read_host(uint64_t host) {
+  if (hosts_read_.insert(host).second) read_others(host, 0);
+}
+
 void Writer::read_others(uint64_t host, uint16_t port) {
   while (peers_.wanted().count({host, port}) != 0) ++port;
-  if (port >= kMostPebPorts) return;
+  if (port >= kMostPebPorts) return peers_.is_whole(host);
   const Path& path = map_.devices.at(host).path;
   ask_node(host, get(along(path), EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT, port),
            [this, host, port](const Answer& answer) {
-             if (!answer.ok()) return;
+             if (!answer.ok()) return peers_.is_whole(host);
              peers_.is({host, port}, parse_assignment(answer.data));
              read_others(host, port + 1);
            });

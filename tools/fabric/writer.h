@@ -46,8 +46,12 @@ class Writer {
   // Somebody has not answered: the map does not fit the fabric any more. For a node the others do
   // not wait.
   bool failed() const { return failed_ || missed_; }
-  // Switches that have not answered.
+  // Switches that have not answered, or not done what they are told, though they are there.
   const std::set<uint64_t>& unheard() const { return unheard_; }
+  // Those that have done all.
+  bool has_done_all(uint64_t guid) const { return heard_.count(guid) > doubted_.count(guid); }
+  // Another manager may have given devices out since.
+  void forget_peers() { peers_ = Peers(); }
   const std::vector<std::string>& problems() const { return problems_; }
   const WriteCounts& counts() const { return counts_; }
 
@@ -67,6 +71,7 @@ class Writer {
   void take_block(const BlockWrite& write, const Answer& answer);
   void read_peers();
   void read_peer(const PortId& port);
+  void read_host(uint64_t host);
   void read_others(uint64_t host, uint16_t port);
   void free_ports();
   void free_device(uint64_t device, const AssignmentData& left);
@@ -74,6 +79,8 @@ class Writer {
   void set_peer(const PortId& port, const AssignmentData& peer);
   uint16_t number_of(uint64_t guid) const;
   void ask(uint64_t guid, Request request, std::function<void(const Answer&)> take);
+  void doubt(uint64_t guid);
+  void disobeys(uint64_t guid);
   void ask_node(uint64_t guid, Request request, std::function<void(const Answer&)> take);
   void report(const Device& device, const std::string& what, const Answer& answer);
 
@@ -85,13 +92,17 @@ class Writer {
   RoutesPlan plan_;
   std::vector<Assignment> assignments_;
   Peers peers_;
+  std::set<uint64_t> hosts_read_;  // whose ports all have been asked for
   std::vector<BlockWrite> writes_;
   Stage stage_ = Stage::kDone;
   size_t asked_ = 0;
-  bool failed_ = false;  // it does not go on
-  bool missed_ = false;  // a node has not answered
-  std::set<uint64_t> unheard_;
-  size_t misses_ = 0;          // requests that no switch has answered
+  bool failed_ = false;         // it does not go on
+  bool missed_ = false;         // a node has not answered
+  std::set<uint64_t> heard_;    // switches that have answered something,
+  std::set<uint64_t> doubted_;  // not all,
+  std::set<uint64_t> unheard_;  // and are there
+  size_t misses_ =
+      0;  // requests that switches have not answered, but their first ones, if they are there
   size_t nodes_answered_ = 0;  // to requests
   size_t nodes_missed_ = 0;    // of those that were not silent before
   std::set<uint64_t> silent_;  // nodes that have not answered their last request
