@@ -92,7 +92,7 @@ def cluster_of_size(bench, size, profile="rhinet2", nodes=4):
     addresses = ",".join(_ADDRESSES.format(node) for node in range(nodes))
     command = (f"exrnic-cluster --node {{node}} --addresses {addresses} --sizes {size} --operations write_with_imm "
                "--patterns many_to_many")
-    rates = [row["mb_per_s"] for row in bench.launch(f"cluster, {nodes} nodes", profile, nodes, command, ethernet=True)
+    rates = [row["mb_per_s"] for row in bench.launch(f"cluster, {nodes} nodes", profile, nodes, command, ethernet=True, run_seconds=_RUN_SECONDS)
              if row.get("pattern") == "many_to_many"]
     if len(rates) != nodes:
         raise LaunchError(f"{nodes} nodes were to print a rate, but there is {rates}")

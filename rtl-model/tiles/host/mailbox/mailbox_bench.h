@@ -47,6 +47,20 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Mr> regions;
   std::vector<unsigned> wakes;
+  // Entries of windows that were set.
+  struct WindowEntry {
+    unsigned access = 0, qpn = 0, generation = 0;
+    uint32_t stag = 0;
+    uint64_t base = 0;
+    uint32_t length = 0;
+
+    template <typename Visit>
+    void fields(Visit&& visit) {
+      visit(access, 2), visit(qpn, kQpnBits), visit(generation, 16), visit(stag, 32);
+      visit(base, 64), visit(length, EXRNIC_WINDOW_SHIFT_MAX + 1);
+    }
+  };
+  std::map<unsigned, WindowEntry> windows;
   // Changes of attachments, and what they are answered.
   struct GroupChange {
     unsigned op, group, qpn;
@@ -153,6 +167,10 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().command_mr_we_o) {
       order += 'w';
       regions[dut().command_mr_index_o] = unpack<Mr>(dut().command_mr_o);
+    }
+    if (dut().command_window_we_o) {
+      order += 'w';
+      windows[dut().command_window_index_o] = unpack<WindowEntry>(dut().command_window_o);
     }
     if (dut().command_flush_o) {
       order += 'f';

@@ -50,6 +50,7 @@ class DmaWriteCmd : public Bench<Vdma_write> {
   DmaWriteCmd() {
     dut().cmd_valid_i = 0;
     dut().wr_ready_i = 0;
+    dut().fence_i = 0;
     dut().cfg_max_payload_i = 256;
     reset();
   }
@@ -403,6 +404,34 @@ TEST_CASE("Random commands come out byte by byte in the order of acceptance") {
       RandomTraffic(seed, max_payload, ready_percent).run(1000);
     }
   }
+}
+
+TEST_CASE("A fence ends when the writes before it have left, whatever comes behind") {
+  DmaWriteCmd dma;
+  const auto ask = [&dma] {
+    dma.dut().fence_i = 1;
+    dma.cycle();
+    dma.dut().fence_i = 0;
+  };
+  ask();
+  CHECK(dma.dut().fence_done_o);  // there are none
+  dma.cycle();
+  CHECK_FALSE(dma.dut().fence_done_o);
+  dma.put(frame(0x1000, 300, 0));
+  dma.put(inline_write(0x2000, {1, 2, 3}));
+  ask();
+  dma.put(inline_write(0x3000, {4}));
+  for (int i = 0; i < 10; ++i) {
+    CHECK_FALSE(dma.dut().fence_done_o);
+    dma.cycle();
+  }
+  dma.dut().wr_ready_i = 1;
+  dma.wait_for("the fence", 100, [&] { return dma.dut().fence_done_o != 0; });
+  CHECK(dma.tlps.back().address == 0x2000);
+  dma.cycle();
+  CHECK_FALSE(dma.dut().fence_done_o);
+  dma.drain();
+  CHECK(dma.tlps.back().address == 0x3000);
 }
 
 }  // namespace

@@ -43,8 +43,10 @@ class Loopback : public Bench<Vloopback> {
   Drain line_gets;
   Drain gets;                // all that efe_rx gets,
   std::vector<bool> looped;  // and which of them have gone round
+  unsigned errors = 0;       // beats of these that are marked
   bool attached = false;
   bool line_open = true;
+  bool line_error = false;  // marks all that comes from the line
 
   Loopback() {
     dut().cfg_node_i = kNode;
@@ -83,11 +85,13 @@ class Loopback : public Bench<Vloopback> {
       line_sends.put(dut().line_rx_data_i);
     }
     dut().line_tx_ready_i = line_open;
+    dut().line_rx_error_i = line_error;
   }
   void sample() {
     if (dut().rx_valid_o) {
       if (dut().rx_sop_o) looped.push_back(dut().rx_looped_o);
       gets.broken |= looped.back() != static_cast<bool>(dut().rx_looped_o);
+      errors += dut().rx_error_o;
       gets.take(dut().rx_data_o, dut().rx_bytes_o, dut().rx_sop_o, dut().rx_eop_o);
     }
     if (dut().line_tx_valid_o && dut().line_tx_ready_i)
@@ -163,6 +167,21 @@ TEST_CASE("A copy for a group waits for the line without holding up what comes f
 }
 
 size_t beats(size_t bytes) { return (bytes + kBeat - 1) / kBeat; }
+
+TEST_CASE("The line's mark of an error is with what comes from there, and with nothing else") {
+  for (const bool error : {false, true}) {
+    Loopback loop;
+    loop.line_error = error;
+    loop.sends.frames = {to_node(kNode, 100), to_node(kNode, 200)};
+    loop.line_sends.frames = {to_node(kNode, 2 * kBeat)};
+    while (loop.line_sends.frames.front().size() < EXRNIC_ETH_FRAME_MIN)
+      loop.line_sends.frames.front().resize(EXRNIC_ETH_FRAME_MIN);
+    const size_t beats = (loop.line_sends.frames.front().size() + kBeat - 1) / kBeat;
+    loop.run();
+    CHECK(loop.gets.frames.size() == 3);
+    CHECK(loop.errors == (error ? beats : 0));
+  }
+}
 
 TEST_CASE("What goes round and what comes from the line take turns, as many beats of each") {
   for (const auto& [round, line] : {std::pair<size_t, size_t>{300, 100}, {4164, 60}, {68, 4164}}) {
