@@ -3,6 +3,8 @@
 // handshakes, tick(): one cycle.
 #pragma once
 
+#include <verilated.h>
+
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,7 +14,12 @@ namespace exrnic::testing {
 template <typename Model>
 class Bench {
  public:
-  Bench() : model_(std::make_unique<Model>()) {}
+  // All that has no reset begins with any value, as in a device: the same ones each time.
+  Bench() {
+    Verilated::randReset(2);
+    Verilated::randSeed(kSeedOfBegin);
+    model_ = std::make_unique<Model>();
+  }
   virtual ~Bench() { model_->final(); }
 
   Model& dut() { return *model_; }
@@ -55,6 +62,7 @@ class Bench {
   long cycles() const { return cycles_; }
 
  private:
+  static constexpr int kSeedOfBegin = 4711;
   std::unique_ptr<Model> model_;
   long cycles_ = 0;
 };

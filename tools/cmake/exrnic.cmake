@@ -112,8 +112,8 @@ set(EXRNIC_SV_COMMON  # packages, and the memories that any block may have
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast
   -I${CMAKE_SOURCE_DIR}/rtl-model/core)
 set(EXRNIC_VERILATOR_UNCHECKED --noassert)
-# A reset is synchronous to what is asserted.
-set(EXRNIC_VERILATOR_CHECKED --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET)
+# A reset is synchronous to what is asserted. What has no reset begins as it likes, if a test says so.
+set(EXRNIC_VERILATOR_CHECKED --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET --x-initial unique)
 
 # Verilator's run-time sources, compiled once for all models: verilate() adds them to each. Those of
 # waves are in exrnic_waves; those of DPI nobody needs.

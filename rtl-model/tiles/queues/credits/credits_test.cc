@@ -33,6 +33,7 @@ class Credits : public Bench<Vcredits> {
     qp.status.state = EXRNIC_QP_STATE_RTS;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
+    for (const unsigned qpn : {kQpn, kOther}) restart(qpn);  // as they are made
   }
 
   void cycle() override {

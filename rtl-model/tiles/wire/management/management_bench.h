@@ -164,7 +164,10 @@ class Agent : public Bench<Model> {
     dut().assignment_status_i = EXRNIC_MANAGEMENT_STATUS_NO_ATTRIBUTE;
     dut().cfg_guid_i = kGuid;
     dut().link_up_i = 1;
-    dut().host_valid_i = 0;
+    dut().host_valid_i = dut().assignment_hold_i = dut().assigned_i = 0;
+    dut().kind_i = EXRNIC_MANAGEMENT_KIND_RNIC;
+    dut().node_tx_valid_i = dut().rx_valid_i = dut().rx_error_i = 0;
+    dut().tx_ready_i = dut().node_rx_ready_i = 1;
     power();
   }
 

@@ -49,6 +49,9 @@ class Requester : public Bench<Vrequester> {
         dut().queues_others_wait_i = 0;
     dut().queues_block_held_i = 0;
     dut().queues_punt_count_i = 0;
+    dut().xlate_let_go_i = dut().slots_xlate_let_go_i = 0;
+    dut().settings_pull_by_firmware_i = dut().settings_erratum_i = 0;
+    dut().queues_paused_i = dut().queues_credit_known_i = dut().lost_i = 0;
     reset();
   }
 

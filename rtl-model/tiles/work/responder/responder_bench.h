@@ -32,7 +32,10 @@ class Responder : public Bench<Vresponder> {
     dut().write_idle_i = 1;
     dut().pkeys_i = {};
     dut().port_ready_i = dut().firmware_punt_ready_i = 1;
-    dut().firmware_crowded_i = 0;
+    dut().firmware_crowded_i = dut().firmware_lost_i = 0;
+    dut().firmware_active_i = dut().firmware_held_i = dut().firmware_atomics_i = 0;
+    dut().refusal_put_off_i = dut().punt_reads_i = 0;
+    dut().xlate_let_go_i = dut().fetch_xlate_let_go_i = 0;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
   }
