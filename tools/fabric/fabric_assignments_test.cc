@@ -201,6 +201,23 @@ TEST_CASE("a manager that ends between freeing a port and its device leaves no d
   CHECK(pebs.peer_of(0) == kNoNumber);
 }
 
+TEST_CASE("such a device is freed also if it is heard late") {
+  Pebs pebs;
+  Manager& manager = pebs.manage({{kHost, 0, kDevices}});
+  manager.assign({{kHost, 0, 0}});
+  pebs.fabric.run(pebs.fabric.now() + 100 * kMs, [&] { return !pebs.host_says(0, 0); });
+  REQUIRE(pebs.peer_of(0) != kNoNumber);
+  pebs.fabric.stop_manager(pebs.built.nodes[0]);
+  FakeDevice& device = pebs.fabric.at(pebs.devices[0]);
+  device.lie = [](Frame& frame) { return !about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_ASSIGNMENT); };
+  pebs.begin(pebs.built.nodes[1], {{kHost, 0, 0}});
+  pebs.fabric.run(pebs.fabric.now() + 200 * kMs);
+  CHECK(pebs.peer_of(0) != kNoNumber);
+  device.lie = nullptr;
+  pebs.fabric.run(pebs.fabric.now() + 2'000 * kMs);
+  CHECK(pebs.peer_of(0) == kNoNumber);
+}
+
 TEST_CASE(
     "a manager that ends while a device moves gives it to no two hosts, and its successor ends "
     "it") {

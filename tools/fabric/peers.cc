@@ -137,13 +137,20 @@ Peers::Changes Peers::to_free(const Map& map) {
   return changes;
 }
 
-// Devices in no assignment that name a host which does not name them.
+// Devices in no assignment that name a host which does not name them. Who was not heard is looked
+// at again.
 void Peers::leave_forgotten(const Map& map) {
-  looked_ = true;
+  const std::set<PortId> asked = doubtful(map);
+  looked_ = std::all_of(asked.begin(), asked.end(),
+                        [this](const PortId& port) { return is_.count(port) != 0; });
   for (const auto& [end, peer] : is_) {
     const uint64_t host = wanted_.count(end) != 0 ? 0 : other_host(map, end);
-    if (host == 0 || !is_known(host)) continue;
-    if (!names(host, map.devices.at(end.guid).data.number)) left_[end.guid] = peer;
+    if (host == 0) continue;
+    if (!is_known(host)) {
+      looked_ = false;
+    } else if (!names(host, map.devices.at(end.guid).data.number)) {
+      left_[end.guid] = peer;
+    }
   }
 }
 
