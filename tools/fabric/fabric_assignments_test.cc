@@ -11,10 +11,6 @@ namespace {
 
 using namespace testing;
 
-bool about(const Frame& frame, uint16_t attribute) {
-  return exrnic_management_header_attribute(&frame[EXRNIC_ETH_BYTES]) == attribute;
-}
-
 constexpr uint64_t kHost = 0x11, kOther = 0x12, kDevices = 0x21;
 
 // A manager, two hosts and three devices with PEBs.

@@ -16,12 +16,6 @@ namespace {
 
 using namespace testing;
 
-constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
-
-bool about(const Frame& frame, uint16_t attribute) {
-  return exrnic_management_header_attribute(&frame[kHeaderAt]) == attribute;
-}
-
 ManagerOptions standby_options(uint64_t seed) {
   ManagerOptions result = options();
   result.standby = true;

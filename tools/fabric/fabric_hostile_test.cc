@@ -13,12 +13,6 @@ namespace {
 
 using namespace testing;
 
-constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
-
-bool about(const Frame& frame, uint16_t attribute) {
-  return exrnic_management_header_attribute(&frame[kHeaderAt]) == attribute;
-}
-
 // All but the device behind the last node's port is well.
 void check_others(const FakeFabric& fabric, const Built& built, size_t nodes) {
   CHECK(trouble_of_nodes(fabric, {built.nodes.begin(), built.nodes.begin() + nodes}) == "");

@@ -16,8 +16,6 @@ namespace {
 
 using namespace testing;
 
-constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
-
 TEST_CASE("a node that reboots while a manager takes over gets its number again") {
   unsigned lost = 0, tried = 0, told = 0;
   uint64_t first_lost = 0;

@@ -44,13 +44,18 @@ inline void check_all(const FakeFabric& fabric, const Built& built) {
   CHECK(trouble_of_floods(fabric, built.nodes) == "");
 }
 
+constexpr unsigned kHeaderAt = EXRNIC_ETH_BYTES;
+
+inline bool about(const Frame& frame, uint16_t attribute) {
+  return exrnic_management_header_attribute(&frame[kHeaderAt]) == attribute;
+}
+
 // It answers whoever asks, and nobody who sets.
 inline void ignore_sets(FakeDevice& device, uint16_t tells = kNoNumber) {
   device.lie = [&device, tells, seen = device.sets](Frame& frame) mutable {
     const bool set = device.sets != seen;
     seen = device.sets;
-    const uint8_t* const header = &frame[EXRNIC_ETH_BYTES];
-    if (exrnic_management_header_attribute(header) == EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE) {
+    if (about(frame, EXRNIC_MANAGEMENT_ATTRIBUTE_DEVICE)) {
       exrnic_management_device_set_number(&frame[EXRNIC_MANAGEMENT_DATA_AT], tells);
       exrnic_management_device_set_manager(&frame[EXRNIC_MANAGEMENT_DATA_AT], kNoNumber);
     }
