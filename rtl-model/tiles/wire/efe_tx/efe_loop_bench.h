@@ -54,7 +54,7 @@ class EfeNode : public Bench<Vefe_loop> {
   static constexpr unsigned kBeat = sizeof(Vefe_loop::tx_data_o);
 
   EfeNode(uint8_t node, uint32_t seed, uint32_t rto, uint8_t retry_limit)
-      : node_(node), random_(seed) {
+      : Bench(false), node_(node), random_(seed) {
     dut().cfg_node_i = node;
     dut().cfg_rto_cycles_i = rto;
     dut().cfg_retry_limit_i = retry_limit;

@@ -23,7 +23,7 @@ class EfeTx : public Bench<Vefe_tx> {
  public:
   static constexpr unsigned kBeat = sizeof(Vefe_tx::tx_data_o);
 
-  explicit EfeTx(uint32_t seed = 1) : random_(seed) {
+  explicit EfeTx(uint32_t seed = 1) : Bench(false), random_(seed) {
     dut().settings_node_i = kOwnNode;
     dut().settings_rto_cycles_i = kRto;
     dut().settings_retry_limit_i = kRetryLimit;
