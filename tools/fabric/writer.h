@@ -101,8 +101,8 @@ class Writer {
   std::set<uint64_t> heard_;    // switches that have answered something,
   std::set<uint64_t> doubted_;  // not all,
   std::set<uint64_t> unheard_;  // and are there
-  size_t misses_ =
-      0;  // requests that switches have not answered, but their first ones, if they are there
+  // Requests that switches have not answered; of one that is there all but the first.
+  size_t misses_ = 0;
   size_t nodes_answered_ = 0;  // to requests
   size_t nodes_missed_ = 0;    // of those that were not silent before
   std::set<uint64_t> silent_;  // nodes that have not answered their last request

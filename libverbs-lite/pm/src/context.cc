@@ -372,10 +372,13 @@ void* pm_context::GetSendBuffer(const int* nodes, int count, size_t length) {
   return Hold(*buffer, length);
 }
 
-// By a PUSH, if that has room.
+// By a PUSH, if there is no window, and room. Where there is one all entries go by it: an older one
+// that a PUSH brings late would be in the place of a newer one.
 bool pm_context::PushShort() {
   Peer* const peer = held_for_one_;
-  if (!IsShortOfThisThread() || peer->gone || peer->message_work >= message_work_) return false;
+  if (!IsShortOfThisThread() || peer->gone || peer->entries_there != nullptr ||
+      peer->message_work >= message_work_)
+    return false;
   uint32_t place;
   const PmEntry* const entry = FillHeld(peer, &place);
   PostNow(peer, entry, PmEntryBytes(*entry), peer->theirs.entries + place * sizeof(PmEntry), false);
