@@ -8,9 +8,23 @@ import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** What a connection is made of, and how two ends meet: each tells the other one where it is. */
+/**
+ * What a connection is made of, and how two ends meet. Who connects offers its end, the server
+ * answers with its own, and the first one repeats its offer: so a server has no connection to an
+ * end that has given up.
+ */
 final class Ends implements Closeable {
   private static final SecureRandom WORDS = new SecureRandom();
+
+  /** Milliseconds that an end has to connect to another one that it knows. */
+  static final int MEETING = 5_000;
+
+  /**
+   * Who has offered a connection offers it anew behind so many milliseconds, then twice as many.
+   */
+  private static final int FIRST_ATTEMPT = MEETING + 1_000;
+
+  private static final int LONGEST_ATTEMPT = 60_000;
 
   final int bufferBytes;
   final int buffers;
@@ -53,16 +67,55 @@ final class Ends implements Closeable {
     }
   }
 
-  /** Meets a server, which may be made later. */
+  /**
+   * Meets a server, which may be made later. A server that is too slow gives an offer up and cannot
+   * say so: it gets another one, of other ends.
+   */
   static Ends connect(int adapter, int node, int port, int bufferBytes, int buffers,
       Waiting waiting) throws IOException {
-    Ends made = new Ends(adapter, bufferBytes, buffers);
-    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, waiting)) {
+    for (int limit = FIRST_ATTEMPT;; limit = Math.min(2 * limit, LONGEST_ATTEMPT)) {
+      Ends made = new Ends(adapter, bufferBytes, buffers);
+      try {
+        made.offerTo(adapter, node, port, waiting, limit);
+        return made;
+      } catch (SisciException problem) {
+        made.close();
+        if (problem.code() != SisciException.TIMEOUT) {
+          throw problem;
+        }
+        if (waiting.isOver()) {
+          throw waiting.over();
+        }
+      } catch (IOException | RuntimeException | Error problem) {
+        made.close();
+        throw problem;
+      }
+    }
+  }
+
+  private void offerTo(int adapter, int node, int port, Waiting waiting, int limit)
+      throws IOException {
+    Waiting answered = waiting.attempt(limit);
+    try (RemoteInterrupt server = RemoteInterrupt.connectWithData(adapter, node, port, answered)) {
       int word = WORDS.nextInt();
-      server.triggerOwn(made.offer(word).bytes(), waiting);
+      server.triggerOwn(offer(word).bytes(), answered);
       ByteBuffer news = ByteBuffer.allocateDirect(Offer.BYTES);
-      waiting.until(slice -> made.answerComes(news, word, slice));
-      made.meet(adapter, Offer.of(news), waiting);
+      answered.until(slice -> answerComes(news, word, slice));
+      Waiting met = waiting.attempt(MEETING);
+      meet(adapter, Offer.of(news), met);
+      peerFull.triggerOwn(offer(word).bytes(), met);
+    }
+  }
+
+  /** Meets who has made an offer, answers, and waits until that one has met this end, too. */
+  static Ends accept(int adapter, Offer offer, int bufferBytes, int buffers, Waiting waiting)
+      throws IOException {
+    Ends made = new Ends(adapter, bufferBytes, buffers);
+    try {
+      made.meet(adapter, offer, waiting);
+      made.peerFull.triggerOwn(made.offer(offer.word).bytes(), waiting);
+      ByteBuffer news = ByteBuffer.allocateDirect(Offer.BYTES);
+      waiting.again().until(slice -> made.answerComes(news, offer.word, slice) || made.hasLost());
       return made;
     } catch (IOException | RuntimeException | Error problem) {
       made.close();
@@ -70,18 +123,12 @@ final class Ends implements Closeable {
     }
   }
 
-  /** Meets who has made an offer, and waits for the answer. */
-  static Ends accept(int adapter, Offer offer, int bufferBytes, int buffers, Waiting waiting)
-      throws IOException {
-    Ends made = new Ends(adapter, bufferBytes, buffers);
-    try {
-      made.meet(adapter, offer, waiting);
-      made.peerFull.triggerOwn(made.offer(offer.word).bytes(), waiting);
-      return made;
-    } catch (IOException | RuntimeException | Error problem) {
-      made.close();
-      throw problem;
+  private boolean hasLost() throws IOException {
+    if (sent.isLost()) {
+      throw new SisciException(
+          SisciException.NOT_CONNECTED, "who has offered a connection has gone");
     }
+    return false;
   }
 
   private Offer offer(int word) throws IOException {

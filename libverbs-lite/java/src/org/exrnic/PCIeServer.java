@@ -22,9 +22,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  * thread of the server, so that one that is silent then keeps nobody else waiting.
  */
 public final class PCIeServer implements Closeable {
-  /** Milliseconds that an end that has offered a connection has to answer, all in all. */
-  private static final int MEETING = 3_000;
-
   /** Offers that are answered at a time; others wait. */
   private static final int MEETINGS = 16;
 
@@ -136,8 +133,8 @@ public final class PCIeServer implements Closeable {
 
   /** Null: the other end is none. */
   private PCIe connected(Offer offer) throws IOException {
-    Waiting waiting =
-        new Waiting("who has offered a connection has not answered", MEETING, offers::checkOpen);
+    Waiting waiting = new Waiting(
+        "who has offered a connection has not answered", Ends.MEETING, offers::checkOpen);
     try {
       return PCIe.accept(adapter, offer, bufferBytes, buffers, waiting);
     } catch (SisciException problem) {

@@ -49,6 +49,26 @@ final class Waiting {
     this.condition = condition;
   }
 
+  /** For one of several attempts: no longer than so many milliseconds, nor than this one. */
+  Waiting attempt(int milliseconds) {
+    return new Waiting(what, Math.min(milliseconds, left()), condition);
+  }
+
+  /** The same anew. */
+  Waiting again() {
+    return new Waiting(what, timeout, condition);
+  }
+
+  /** True: all of its time has passed. */
+  boolean isOver() {
+    return left() == 0;
+  }
+
+  /** What cannot be had in all of the time. */
+  SisciException over() {
+    return new SisciException(SisciException.TIMEOUT, what + " in " + timeout + " ms");
+  }
+
   /** Until it has come. */
   void until(Try wait) throws IOException {
     while (!once(wait, SLICE)) {
@@ -92,7 +112,7 @@ final class Waiting {
       return true;
     }
     if (left == 0) {
-      throw new SisciException(SisciException.TIMEOUT, what + " in " + timeout + " ms");
+      throw over();
     }
     return false;
   }

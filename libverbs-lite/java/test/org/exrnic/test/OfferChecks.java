@@ -31,6 +31,9 @@ final class OfferChecks {
         OfferChecks::silentOffersHoldNobody);
     checks.check(
         "who connects takes the answer to its own offer, and no other", OfferChecks::answers);
+    checks.check("a server accepts nobody who has given up meanwhile", OfferChecks::gaveUp);
+    checks.check("who connects offers again, from other ends, when a server has given it up",
+        OfferChecks::offersAgain);
     checks.check("an end that lies of what it sends is found out", OfferChecks::liar);
   }
 
@@ -120,10 +123,8 @@ final class OfferChecks {
       int node = segment.node();
       Future<PCIe> connected =
           start(() -> PCIe.connect(0, node, port.number(), 64, 1, Checks.LIMIT));
-      ByteBuffer asked = ByteBuffer.allocate(32);
-      port.await(asked, Checks.LIMIT);
-      try (RemoteInterrupt client = RemoteInterrupt.connectWithData(
-               1, asked.getInt(4), asked.getInt(12), Checks.LIMIT)) {
+      ByteBuffer asked = offerAt(port);
+      try (RemoteInterrupt client = fullOf(asked)) {
         int word = asked.getInt(28);
         client.trigger(ByteBuffer.allocate(4));
         client.trigger(offer(node, 4242, 1, 1, 64, 1, word + 1));
@@ -137,6 +138,63 @@ final class OfferChecks {
     }
   }
 
+  private static void gaveUp() throws Exception {
+    int node = Connected.nodeOf(1);
+    try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
+        RemoteInterrupt port =
+            RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
+      Future<PCIe> accepted = start(server::accept);
+      try (Segment segment = Segment.init(0, Segment.ANY_ID, 64);
+          Interrupt full = Interrupt.createWithData(0, Interrupt.ANY_NUMBER);
+          Interrupt free = Interrupt.create(0, Interrupt.ANY_NUMBER)) {
+        port.trigger(offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1));
+        full.await(ByteBuffer.allocate(32), Checks.LIMIT);
+      }
+      try (PCIe client = PCIe.connect(0, node, server.port(), 64, 1, Checks.LIMIT);
+          PCIe other = await(accepted)) {
+        client.send(1);
+        requireEqual(1, other.receive(Checks.LIMIT).remaining());
+      }
+    }
+  }
+
+  private static void offersAgain() throws Exception {
+    try (Interrupt port = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        Segment segment = Segment.init(1, Segment.ANY_ID, 64);
+        Interrupt full = Interrupt.createWithData(1, Interrupt.ANY_NUMBER);
+        Interrupt free = Interrupt.create(1, Interrupt.ANY_NUMBER)) {
+      int node = segment.node();
+      Future<PCIe> connected =
+          start(() -> PCIe.connect(0, node, port.number(), 64, 1, Checks.LIMIT));
+      ByteBuffer first = offerAt(port);
+      ByteBuffer second = offerAt(port);
+      for (int place : new int[] {8, 12, 16, 28}) { // segment, full, free, word
+        require(first.getInt(place) != second.getInt(place), "the second has other ends");
+      }
+      requireThrows(IOException.class, () -> fullOf(first).close());
+      try (RemoteInterrupt client = fullOf(second)) {
+        client.trigger(
+            offer(node, segment.id(), full.number(), free.number(), 64, 1, second.getInt(28)));
+        try (PCIe made = await(connected)) {
+          made.sendBuffer().putInt(0, 42);
+          made.send(4);
+          requireEqual(42, segment.cachingBuf().getInt(0));
+        }
+      }
+    }
+  }
+
+  private static ByteBuffer offerAt(Interrupt port) throws IOException {
+    ByteBuffer asked = ByteBuffer.allocate(32);
+    port.await(asked, Checks.LIMIT);
+    return asked;
+  }
+
+  /** By which the one that offers is told. */
+  private static RemoteInterrupt fullOf(ByteBuffer asked) throws IOException {
+    return RemoteInterrupt.connectWithData(1, asked.getInt(4), asked.getInt(12), 1000);
+  }
+
   private static void liar() throws Exception {
     int node = Connected.nodeOf(1);
     try (PCIeServer server = new PCIeServer(1, -1, 64, 1);
@@ -146,12 +204,14 @@ final class OfferChecks {
         RemoteInterrupt port =
             RemoteInterrupt.connectWithData(0, node, server.port(), Checks.LIMIT)) {
       Future<PCIe> accepted = start(server::accept);
-      port.trigger(offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1));
-      try (PCIe honest = await(accepted)) {
-        ByteBuffer answer = ByteBuffer.allocate(4096);
-        full.await(answer, Checks.LIMIT);
-        try (RemoteInterrupt news =
-                 RemoteInterrupt.connectWithData(0, node, answer.getInt(12), Checks.LIMIT)) {
+      ByteBuffer own = offer(segment.node(), segment.id(), full.number(), free.number(), 64, 1);
+      port.trigger(own.duplicate());
+      ByteBuffer answer = ByteBuffer.allocate(4096);
+      full.await(answer, Checks.LIMIT);
+      try (RemoteInterrupt news =
+               RemoteInterrupt.connectWithData(0, node, answer.getInt(12), Checks.LIMIT)) {
+        news.trigger(own);
+        try (PCIe honest = await(accepted)) {
           for (int bytes : new int[] {65, Integer.MAX_VALUE, -1}) {
             news.trigger(ByteBuffer.allocate(4).putInt(0, bytes));
             requireThrows(IOException.class, () -> honest.receive(Checks.LIMIT));
