@@ -98,6 +98,8 @@ PROGRAMS = (
     *(Program(f"NetPIPE {kind}", (f"sh /opt/world/mpi.sh pair {kind} NPopenmpi -n 20 -u 4096 -o np.out", None),
               (r"^ *\d+: +8 bytes +20 times -->",), 180)
       for kind in ("rc_v", "ud_v")),
+    Program("NetPIPE rc_v streams", ("sh /opt/world/mpi.sh pair rc_v NPopenmpi -s -n 20 -l 1024 -u 65536 -p 0 -o np.out", None),
+            (r"^ *\d+: +65536 bytes +20 times -->",), 180),
     Program("pyverbs suite", ("python3 -B /opt/world/pyverbs_suite.py exrnic_0 1", None),
             (r"^pyverbs: 1\d\d passed, 0 failed",), 600),
     # Kernel users: a disk in the memory of node 0.

@@ -9,6 +9,7 @@ eight programs; `perf.wall_us`, `perf.wall_mibps`: ib_write_lat of 8 bytes and i
 RNIC and of Linux's Soft-RoCE in the same guests, and `perf.wall_ratio`, how far the RNIC is ahead in each; `mpi.rtt_us`: the
 round trip of 8 bytes by NetPIPE, Open MPI and UCX. In synchronised time: `perf.write_lat_us`, and `perf.write_lat_ratio` to half
 of the round trip of 8 bytes by libverbs-lite in the same guests; `perf.write_bw_ratio`: ib_write_bw of 64 KiB, as part of the line.
+Likewise on the RTL of rhinet2, beside the rows of PM (library_guests.py): `mpi.rtt_us` and `mpi.message_mbps`, messages of MPI.
 """
 
 import argparse
@@ -26,10 +27,12 @@ import programs  # noqa: E402 (the table of make world-test is no installed pack
 import world_test  # noqa: E402
 
 _PROFILE = "dc-25g"
+_PM_PROFILE = "rhinet2"
 _CORE = "ref"
 _PERFTEST = tuple(f"ib_{operation}_{kind}" for operation in ("write", "read", "send", "atomic") for kind in ("bw", "lat"))
 _FREE = (*_PERFTEST, "ssh", "NetPIPE rc_v", "pyverbs suite", "ib_write_lat of exrnic_0", "ib_write_bw of exrnic_0",
          "Soft-RoCE", "ib_write_lat of rxe_0", "ib_write_bw of rxe_0")
+_MESSAGES = ("ssh", "NetPIPE rc_v", "NetPIPE rc_v streams")
 _SYNCHRONISED = ("ib_write_lat of exrnic_0", "ib_write_bw of exrnic_0", "exrnic-pingpong")
 # Guests in synchronised time take longer for the same work, the more the busier the machine is.
 _SECONDS = "1800"
@@ -38,6 +41,9 @@ _MIB = 1 << 20
 # In what a program prints: bytes, iterations, least, most, typical; and bytes, iterations, peak, average.
 _LATENCY = r"^ *8 +1000 +\S+ +\S+ +(\S+)"
 _RATE = r"^ *65536 +1000 +\S+ +(\S+)"
+# NetPIPE: half of the round trip; megabits of 10^6 a second.
+_NETPIPE_US = r"^ *\d+: +{} bytes .* in +(\S+) usec"
+_NETPIPE_RATE = r"^ *\d+: +{} bytes .*--> +(\S+) Mbps"
 
 
 class Missing(Exception):
@@ -47,9 +53,9 @@ class Missing(Exception):
 class Found:
     """What came of one launch."""
 
-    def __init__(self, names, folder, *more):
+    def __init__(self, names, folder, *more, core=_CORE):
         print(f"bench: programs of others, {folder.name}", file=sys.stderr, flush=True)
-        status = world_test.launch(_CORE, programs.chosen(names), folder, _FACTOR, *more)
+        status = world_test.launch(core, programs.chosen(names), folder, _FACTOR, *more)
         self._found = world_test.results(folder)
         if status and not self._found:
             raise Missing(f"the guests ran nothing; see {folder}")
@@ -77,16 +83,20 @@ def in_free_time():
         ("pyverbs.passed", found.figure("pyverbs suite", r"^pyverbs: (\d+) passed"), "tests", {}),
         ("pyverbs.failed", found.figure("pyverbs suite", r"^pyverbs: .* (\d+) failed"), "tests", {}),
         ("perftest.passed", found.passed(_PERFTEST), "programs", {"of": len(_PERFTEST)}),
-        ("mpi.rtt_us", 2 * found.figure("NetPIPE rc_v", r" 8 bytes .* in +(\S+) usec"), "us", {"size": 8, **wall}),
+        ("mpi.rtt_us", 2 * found.figure("NetPIPE rc_v", _NETPIPE_US.format(8)), "us", {"size": 8, **wall}),
         *(("perf.wall_us", latency[device], "us", {"size": 8, "device": device, **wall}) for device in latency),
         *(("perf.wall_mibps", rate[device], "MiB/s", {"size": 1 << 16, "device": device, **wall}) for device in rate),
         ("perf.wall_ratio", latency["rxe_0"] / latency["exrnic_0"], "x", {"size": 8, "to": "rxe_0", **wall}),
         ("perf.wall_ratio", rate["exrnic_0"] / rate["rxe_0"], "x", {"size": 1 << 16, "to": "rxe_0", **wall})]
 
 
+def _synchronised(names, folder, profile, **more):
+    return Found(names, _BUILD / f"run/{folder}", "--time", "sync", "--profile", profile,
+                 "--boot-seconds", _SECONDS, "--run-seconds", _SECONDS, **more)
+
+
 def in_synchronised_time():
-    found = Found(_SYNCHRONISED, _BUILD / "run/bench-world-sync", "--time", "sync", "--profile", _PROFILE,
-                  "--boot-seconds", _SECONDS, "--run-seconds", _SECONDS)
+    found = _synchronised(_SYNCHRONISED, "bench-world-sync", _PROFILE)
     profile = json.loads((_CLONE / f"sim/profile/profiles/{_PROFILE}.json").read_text())
     latency = found.figure("ib_write_lat of exrnic_0", _LATENCY, 1)
     own = found.figure("exrnic-pingpong", r'"rtt_us":([\d.]+)') / 2
@@ -99,6 +109,18 @@ def in_synchronised_time():
          {"size": 1 << 16, **keys})]
 
 
+def beside_pm():
+    """Messages of MPI, with what those of PM have in simulated time."""
+    core = "rtl"
+    found = _synchronised(_MESSAGES, "bench-world-messages", _PM_PROFILE, core=core)
+    keys = {"clock": "simulated", "profile": _PM_PROFILE, "core": core}
+    return [
+        *(("mpi.rtt_us", 2 * found.figure("NetPIPE rc_v", _NETPIPE_US.format(size)), "us", {"size": size, **keys})
+          for size in (4, 64, 1024)),
+        *(("mpi.message_mbps", found.figure("NetPIPE rc_v streams", _NETPIPE_RATE.format(size)) / 8, "MB/s", {"size": size, **keys})
+          for size in (1024, 4096, 8192))]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path)
@@ -106,12 +128,12 @@ def main():
     rows = json.loads(options.results.read_text()) if options.results.exists() else []
     try:
         subprocess.run([_CLONE / "tools/soft_roce.sh"], check=True)
-        measured = in_free_time() + in_synchronised_time()
+        measured = in_free_time() + in_synchronised_time() + beside_pm()
     except (Missing, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     rows = [row for row in rows if row.get("guests") != "world"]  # of an earlier run
-    rows += [{"name": name, "value": value, "unit": unit, **keys, "core": _CORE, "guests": "world"}
+    rows += [{"name": name, "value": value, "unit": unit, "core": _CORE, **keys, "guests": "world"}
              for name, value, unit, keys in measured]
     options.results.write_text(json.dumps(rows, indent=1) + "\n")
     for name, value, unit, keys in measured:
