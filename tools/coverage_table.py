@@ -16,13 +16,13 @@ _WANTED = 90.0  # percent of lines
 _HEAD = """<!-- SPDX-License-Identifier: BSD-2-Clause -->
 # Lines that tests execute
 
-Written by `make coverage`: whole nodes with one core of each kind, firmware on the RTL's processor, the library on simulators
-and software devices, fuzzers, and guests in free and in synchronised time, whose consoles tell what the library's programs in
-them have counted.
+Written by `make coverage`. It runs whole nodes with one core of each kind, firmware on the RTL's processor, the library on simulators
+and software devices, fuzzers, and guests in free-running and in synchronised time. What the library's programs in guests have
+counted comes from the guests' consoles.
 
-C and C++ are counted by gcov. Not counted: tests and what only they use, generated code, `tools/bench`, the driver, Python.
+gcov counts C and C++. Not counted: tests and code that only they use, generated code, `tools/bench`, the driver, Python.
 
-RTL is counted by Verilator in the core of these tests, for both widths of it: lines that begin a block or a branch. Tests of
+Verilator counts RTL in the core of these tests, for both of its data widths: lines that begin a block or a branch. Tests of
 single blocks do not count.
 """
 
