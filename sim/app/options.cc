@@ -15,6 +15,7 @@
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
+#include "rtl-model/lockstep/peb/peb_lockstep.h"
 #include "rtl-model/peb/rtl_peb.h"
 #include "rtl-model/ref/peb/peb.h"
 #include "rtl-model/ref/ref_core.h"
@@ -124,8 +125,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
                  "or ref, the reference model: same behaviour, other timing;\n"
-                 "or lockstep: rtl, compared with ref in all it does. PEBs likewise, but\n"
-                 "those of lockstep are rtl")
+                 "or lockstep: rtl, compared with ref in all it does. PEBs likewise")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
@@ -307,6 +307,13 @@ CoreFactory cores_of(const std::string& kind) {
   if (kind == kLockstepCore) return lockstep::make_lockstep(make_rtl_core, make_ref_core);
   throw ExitRequest(kUsageError, fmt::format("--core {}: there is no such core; take {}, {} or {}",
                                              kind, kRtlCore, kRefCore, kLockstepCore));
+}
+
+// Of a core that there is.
+peb::PebFactory pebs_of(const std::string& kind) {
+  if (kind == kRtlCore) return peb::make_rtl_peb;
+  if (kind == kRefCore) return peb::make_ref_peb;
+  return lockstep::make_peb_lockstep(peb::make_rtl_peb, peb::make_ref_peb).make;
 }
 
 // Of a simulation with such cores.
@@ -591,7 +598,7 @@ Options understand(const Arguments& arguments) {
   options.fabric = fabric_of(arguments);
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
-  options.make_peb = arguments.core == kRefCore ? peb::make_ref_peb : peb::make_rtl_peb;
+  options.make_peb = pebs_of(arguments.core);
   if (const unsigned most = most_nodes_of(options.core); stations_of(options) > most) {
     throw ExitRequest(kUsageError,
                       fmt::format("--node: {} nodes given; with --core {} at most {} are possible",

@@ -21,7 +21,7 @@ LEVELS = (
     ("rtl-model/ref", "firmware/app", "firmware/image", "libverbs-lite/cluster/include/exrnic",
      "libverbs-lite/dsm/include/exrnic", "libverbs-lite/pm/include/exrnic", "sim/files", "sim/time"),
     ("libverbs-lite/dsm/include", "rtl-model/lockstep", "rtl-model/ref/peb", "sim/ethernet", "sim/pcie"),
-    ("rtl-model/peb", "sim/profile", "sim/ranks", "sim/trace", "sim/vfio_user"),
+    ("rtl-model/lockstep/peb", "rtl-model/peb", "sim/profile", "sim/ranks", "sim/trace", "sim/vfio_user"),
     ("sim/devices/nvme", "sim/devices/remote", "sim/node"),
     ("sim/peb",),
     ("sim/topology",),

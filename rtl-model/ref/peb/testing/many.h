@@ -178,6 +178,7 @@ struct Many {
       CHECK(settled(i));
     }
     REQUIRE(settled());
+    check_rest();
   }
   bool settled(unsigned i) const {
     return down[i]->up() && up[i]->up() && down[i]->all_answered() && up[i]->all_answered() &&

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "rtl-model/ref/peb/peb.h"
-#if EXRNIC_PEB_RTL_HOST || EXRNIC_PEB_RTL_DEVICE || EXRNIC_PEB_RTL_BOTH
+#if EXRNIC_PEB_RTL_HOST || EXRNIC_PEB_RTL_DEVICE || EXRNIC_PEB_LOCKSTEP
 #include "rtl-model/peb/rtl_peb.h"
 #define EXRNIC_PEB_RTL 1
+#endif
+#if EXRNIC_PEB_LOCKSTEP
+#include "rtl-model/lockstep/peb/peb_lockstep.h"
 #endif
 
 namespace exrnic::peb::testing {
@@ -23,6 +26,20 @@ constexpr uint64_t kStepNs = 64;
 constexpr bool kIsRtl = true;  // which takes cycles for what it does
 #else
 constexpr bool kIsRtl = false;
+#endif
+
+#ifdef EXRNIC_PEB_LOCKSTEP
+constexpr bool kIsLockstep = true;  // what a test makes up is no message of the reference
+inline const lockstep::PebLockstep& in_lockstep() {
+  static const lockstep::PebLockstep made = lockstep::make_peb_lockstep(make_rtl_peb, make_ref_peb);
+  return made;
+}
+inline void check_rest() { in_lockstep().check_rest(); }
+inline uint64_t compared() { return in_lockstep().compared(); }  // so far
+#else
+constexpr bool kIsLockstep = false;
+inline void check_rest() {}
+inline uint64_t compared() { return 0; }
 #endif
 
 using Random = std::mt19937_64;
@@ -35,15 +52,16 @@ struct Faults {
   double drop = 0, twice = 0, late = 0, corrupt = 0, change = 0;
 };
 
-// Which of the two are tested: the reference model, or the RTL of one side or of both.
+// Which of the two are tested: the reference model, the RTL of one side, or that of both in
+// lockstep.
 inline std::unique_ptr<PebCore> make_peb(const CoreConfig& config, Side side, unsigned ports,
                                          PebSink& sink) {
 #if EXRNIC_PEB_RTL_HOST
   if (side == Side::kHost) return make_rtl_peb(config, side, ports, sink);
 #elif EXRNIC_PEB_RTL_DEVICE
   if (side == Side::kDevice) return make_rtl_peb(config, side, ports, sink);
-#elif EXRNIC_PEB_RTL_BOTH
-  return make_rtl_peb(config, side, ports, sink);
+#elif EXRNIC_PEB_LOCKSTEP
+  return in_lockstep().make(config, side, ports, sink);
 #endif
   return std::make_unique<Peb>(config, side, ports, sink);
 }

@@ -124,6 +124,7 @@ struct Pair {
     host.begins = device.begins = false;
     for (uint64_t i = 0; i < most && !settled(); ++i) step();
     REQUIRE(settled());
+    check_rest();
   }
   uint64_t malformed() const {
     return host.peb->counters().malformed + device.peb->counters().malformed;
