@@ -77,9 +77,12 @@ module exrnic_core
 );
 
   // ---- Sizes that a build may say
-  if (N_NODE < 16 || N_NODE > 1024 || 2 ** $clog2(N_NODE) != N_NODE)
+  if (N_NODE < 16 || N_NODE > 1024 || 2 ** $clog2(N_NODE) != N_NODE) begin : gen_refuse_n_node
     $error("N_NODE is %0d, a power of two from 16 to 1024 is needed", N_NODE);
-  if (N_SRQ > N_QP) $error("N_SRQ is %0d and N_QP %0d, fewer", N_SRQ, N_QP);
+  end
+  if (N_SRQ > N_QP) begin : gen_refuse_n_srq
+    $error("N_SRQ is %0d and N_QP %0d, fewer", N_SRQ, N_QP);
+  end
 
   // ---- Events: one source each
   event_t event_src[EVENT_SOURCES];

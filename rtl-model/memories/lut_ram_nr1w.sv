@@ -26,10 +26,15 @@ module lut_ram_nr1w #(
   localparam int unsigned MostWords = 2048;
   localparam int unsigned MostBits = 49152;
   localparam int unsigned LaneBits = WIDTH / LANES;
-  if (DEPTH < 2) $error("DEPTH is %0d, at least 2 are needed", DEPTH);
-  if (WIDTH % LANES != 0) $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
-  if (DEPTH > MostWords || WIDTH * DEPTH > MostBits)
+  if (DEPTH < 2) begin : gen_refuse_depth
+    $error("DEPTH is %0d, at least 2 are needed", DEPTH);
+  end
+  if (WIDTH % LANES != 0) begin : gen_refuse_lanes
+    $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
+  end
+  if (DEPTH > MostWords || WIDTH * DEPTH > MostBits) begin : gen_refuse_bits
     $error("%0d words of %0d bits: at most %0d words and %0d bits", DEPTH, WIDTH, MostWords, MostBits);
+  end
 
   logic [WIDTH-1:0] memory[DEPTH];
 

@@ -20,7 +20,9 @@ module ram_fifo #(
 
   localparam int unsigned PlaceBits = $clog2(DEPTH);
   typedef logic [PlaceBits-1:0] place_t;
-  if (DEPTH < 2 || 2 ** PlaceBits != DEPTH) $error("DEPTH is %0d, a power of two is needed", DEPTH);
+  if (DEPTH < 2 || 2 ** PlaceBits != DEPTH) begin : gen_refuse_depth
+    $error("DEPTH is %0d, a power of two is needed", DEPTH);
+  end
 
   place_t read_q, read, write_q;
   assign read = read_q + place_t'(pop_i);

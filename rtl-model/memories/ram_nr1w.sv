@@ -19,8 +19,12 @@ module ram_nr1w #(
 );
 
   localparam int unsigned LaneBits = WIDTH / LANES;
-  if (DEPTH < 2) $error("DEPTH is %0d, at least 2 are needed", DEPTH);
-  if (WIDTH % LANES != 0) $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
+  if (DEPTH < 2) begin : gen_refuse_depth
+    $error("DEPTH is %0d, at least 2 are needed", DEPTH);
+  end
+  if (WIDTH % LANES != 0) begin : gen_refuse_lanes
+    $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
+  end
 
   logic [WIDTH-1:0] memory[DEPTH];
 

@@ -59,7 +59,9 @@ module peb_inward
   localparam int unsigned PlaceBits = $clog2(PEB_POSTED_ROOM);
   typedef logic [PlaceBits-1:0] place_t;  // posted, and non-posted
   typedef logic [7:0] count_t;            // of posted ones since the life began
-  if (PEB_POSTED_ROOM != PEB_REQUEST_ROOM) $error("one size of place for both");
+  if (PEB_POSTED_ROOM != PEB_REQUEST_ROOM) begin : gen_refuse_rooms
+    $error("one size of place for both");
+  end
 
   // ---- Queues
   // What lies before *_free has no posted one before it any more.
@@ -102,6 +104,14 @@ module peb_inward
     return answer_index_t'({port, tag});
   endfunction
 
+  place_index_t write_head_index, request_head_index, request_free_index;
+  assign write_head_index = place_of(head_port, place_t'(write_out_q[head_port]));
+  assign request_head_index = place_of(head_port, place_t'(request_out_q[head_port]));
+  assign request_free_index = place_of(head_port, place_t'(request_free_q[head_port]));
+  answer_index_t answer_head_index, answer_free_index;
+  assign answer_head_index = answer_of(head_port, tag_t'(answer_out_q[head_port]));
+  assign answer_free_index = answer_of(head_port, tag_t'(answer_free_q[head_port]));
+
   logic puts_write, puts_request;
   assign puts_write = put_i && tlp_i.kind == PEB_BUS_WRITE;
   assign puts_request = put_i && tlp_i.kind != PEB_BUS_WRITE;
@@ -113,7 +123,7 @@ module peb_inward
       .write_i(puts_write),
       .write_address_i(place_of(port_i, place_t'(write_in_q[port_i]))),
       .write_data_i({tlp_i.address, tlp_i.length}),
-      .read_address_i('{place_of(head_port, place_t'(write_out_q[head_port]))}),
+      .read_address_i('{write_head_index}),
       .read_data_o(write_head)
   );
   request_t request_new;
@@ -134,10 +144,7 @@ module peb_inward
       .write_i(puts_request),
       .write_address_i(place_of(port_i, place_t'(request_in_q[port_i]))),
       .write_data_i(request_new),
-      .read_address_i('{
-          place_of(head_port, place_t'(request_out_q[head_port])),
-          place_of(head_port, place_t'(request_free_q[head_port]))
-      }),
+      .read_address_i('{request_head_index, request_free_index}),
       .read_data_o(request_head)
   );
   answer_t answer_new;
@@ -157,10 +164,7 @@ module peb_inward
       .write_i(answer_i),
       .write_address_i(answer_of(answer_port_i, tag_t'(answer_in_q[answer_port_i]))),
       .write_data_i(answer_new),
-      .read_address_i('{
-          answer_of(head_port, tag_t'(answer_out_q[head_port])),
-          answer_of(head_port, tag_t'(answer_free_q[head_port]))
-      }),
+      .read_address_i('{answer_head_index, answer_free_index}),
       .read_data_o(answer_head)
   );
   place_t write_place;  // of the next write

@@ -74,6 +74,10 @@ module peb_tags
   entry_t entry[3];  // of the completion, what is overdue, what is handed out
   peb_port_t scan_port;
   tag_t scan_tag;
+  index_t own_index, scan_index, look_index;
+  assign own_index = index_of(port_i, tag_i);
+  assign scan_index = index_of(scan_port, scan_tag);
+  assign look_index = index_of(look_port_i, look_tag_i);
   lut_ram_nr1w #(
       .WIDTH($bits(entry_t)),
       .DEPTH(Depth),
@@ -83,7 +87,7 @@ module peb_tags
       .write_i(take_i),
       .write_address_i(index_of(take_port_i, take_tag_o)),
       .write_data_i({take_tlp_i.kind, take_tlp_i.address[11:0], take_tlp_i.length, take_name_i}),
-      .read_address_i('{index_of(port_i, tag_i), index_of(scan_port, scan_tag), index_of(look_port_i, look_tag_i)}),
+      .read_address_i('{own_index, scan_index, look_index}),
       .read_data_o(entry)
   );
   chunk_t completed[1];
@@ -93,9 +97,9 @@ module peb_tags
   ) u_completed (
       .clk_i,
       .write_i(progress_i),
-      .write_address_i(index_of(port_i, tag_i)),
+      .write_address_i(own_index),
       .write_data_i(progress_completed_i),
-      .read_address_i('{index_of(port_i, tag_i)}),
+      .read_address_i('{own_index}),
       .read_data_o(completed)
   );
 

@@ -48,7 +48,9 @@ module atomics
   localparam int unsigned ByteBits = $clog2(ATOMIC_BYTES);
   typedef logic [PlaceBits-1:0] place_t;
   typedef logic [PLACES-1:0] places_t;
-  if (2 ** PlaceBits != PLACES) $error("PLACES is %0d, a power of two is needed", PLACES);
+  if (2 ** PlaceBits != PLACES) begin : gen_refuse_places
+    $error("PLACES is %0d, a power of two is needed", PLACES);
+  end
 
   typedef enum logic [2:0] {
     StIdle, StXlate, StXlateWait, StWrites, StRead, StWrite, StAnswer, StWake

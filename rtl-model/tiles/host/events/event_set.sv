@@ -43,17 +43,23 @@ module event_set #(
     for (int i = 31; i >= 0; i--) if (bits[i]) lowest = 5'(i);
   endfunction
 
-  logic set_new, forget_bit, forget_parked, again;
+  logic [WordBits-1:0] set_word, forget_word, take_word;
+  logic [4:0] set_bit, forget_bit, take_bit;
+  assign {set_word, set_bit} = {word_of(set_number_i), bit_of(set_number_i)};
+  assign {forget_word, forget_bit} = {word_of(forget_number_i), bit_of(forget_number_i)};
+  assign {take_word, take_bit} = {word_of(take_number_i), bit_of(take_number_i)};
+
+  logic set_new, forget_told, forget_parked, again;
   always_comb begin
-    {set_new, forget_bit, forget_parked, again} = '0;
+    {set_new, forget_told, forget_parked, again} = '0;
     if (set_i) begin
       again = take_i && set_number_i == take_number_i;
-      set_new = again || !(bits_q[word_of(set_number_i)][bit_of(set_number_i)] ||
-                           parked_q[word_of(set_number_i)][bit_of(set_number_i)]);
+      set_new = again || !(bits_q[set_word][set_bit] ||
+                           parked_q[set_word][set_bit]);
     end
     if (forget_i) begin
-      forget_bit = bits_q[word_of(forget_number_i)][bit_of(forget_number_i)];
-      forget_parked = parked_q[word_of(forget_number_i)][bit_of(forget_number_i)];
+      forget_told = bits_q[forget_word][forget_bit];
+      forget_parked = parked_q[forget_word][forget_bit];
     end
   end
 
@@ -64,7 +70,7 @@ module event_set #(
     if (!rst_ni) begin
       {bits_q, parked_q, count_q, parked_count_q, last_q} <= '0;
     end else if (set_i || forget_i || take_i || unpark_i) begin
-      count_q <= count_q + count_t'(set_new) - count_t'(take_i) - count_t'(forget_bit) +
+      count_q <= count_q + count_t'(set_new) - count_t'(take_i) - count_t'(forget_told) +
           (unpark_i ? parked_left : '0);
       parked_count_q <= (unpark_i ? '0 : parked_left) + count_t'(parks);
       if (unpark_i) begin
@@ -72,15 +78,15 @@ module event_set #(
         parked_q <= '0;
       end
       if (take_i) begin
-        bits_q[word_of(take_number_i)][bit_of(take_number_i)] <= 1'b0;
+        bits_q[take_word][take_bit] <= 1'b0;
         last_q <= take_number_i;
       end
-      if (parks) parked_q[word_of(take_number_i)][bit_of(take_number_i)] <= 1'b1;
+      if (parks) parked_q[take_word][take_bit] <= 1'b1;
       if (forget_i) begin
-        bits_q[word_of(forget_number_i)][bit_of(forget_number_i)]   <= 1'b0;
-        parked_q[word_of(forget_number_i)][bit_of(forget_number_i)] <= 1'b0;
+        bits_q[forget_word][forget_bit]   <= 1'b0;
+        parked_q[forget_word][forget_bit] <= 1'b0;
       end
-      if (set_new) bits_q[word_of(set_number_i)][bit_of(set_number_i)] <= 1'b1;
+      if (set_new) bits_q[set_word][set_bit] <= 1'b1;
     end
   end
   assign any_o = count_q != '0;

@@ -240,7 +240,9 @@ module stag_table
   mw_binding_t binding;
   /* verilator lint_on UNUSEDSIGNAL */
   logic        is_window, of_domain, for_peer, bound_here;
-  if ($bits(mw_binding_t) > 64) $error("mw_binding has %0d bits, more than mr.pbl_address", $bits(mw_binding_t));
+  if ($bits(mw_binding_t) > 64) begin : gen_refuse_width
+    $error("mw_binding has %0d bits, more than mr.pbl_address", $bits(mw_binding_t));
+  end
   assign binding = mw_binding_t'(mr_q.pbl_address);
   assign of_domain = mr_q.kind == REGION_KIND_DOMAIN_WINDOW;
   assign is_window = mr_q.kind == REGION_KIND_MEMORY_WINDOW || of_domain;

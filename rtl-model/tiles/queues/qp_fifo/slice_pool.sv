@@ -40,7 +40,9 @@ module slice_pool
   localparam int unsigned OffsetBits = $clog2(READ_SLICE);
   typedef logic [SliceBits-1:0] slice_t;
   typedef logic [$clog2(Tables):0] tables_t;
-  if (2 ** AddressBits != PLACES) $error("PLACES is %0d, a power of two is needed", PLACES);
+  if (2 ** AddressBits != PLACES) begin : gen_refuse_places
+    $error("PLACES is %0d, a power of two is needed", PLACES);
+  end
 
   // ---- After reset nobody has any.
   logic [SliceBits:0] init_q;
