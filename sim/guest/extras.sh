@@ -8,6 +8,9 @@
 #     mount/      the modules that mounting it takes, in the order of their names
 #     put/        files of the launch, which are there before those of the distribution
 #
+# /launch/network modules of the network beside the RNICs, in the order of their names; the kernel's argument
+#                 exrnic.network=ADDRESS/PREFIX has the own address
+#
 # Lines for the launcher: "@exrnic-absent PATH", where there is nothing to take; "@exrnic-lost" if the
 # archive could not be written, behind what tar says of it. Status 98: the distribution cannot be had.
 
@@ -33,12 +36,36 @@ disk() {
 	return 1
 }
 
-# All guests read one image; what this one writes is in its memory.
-mount_world() {
+# load_modules FOLDER: in the order of their names.
+load_modules() {
 	local module
-	for module in "$world"/mount/*.ko; do
+	for module in "$1"/*.ko; do
 		[ ! -e "$module" ] || insmod "$module" || return 1
 	done
+}
+
+# The interface has no name of its own until it is there; others are no virtio devices.
+start_network() {
+	local tries=0 interface
+	load_modules /launch/network || return 1
+	while [ $tries -lt 100 ]; do
+		for interface in /sys/bus/virtio/drivers/virtio_net/virtio*/net/*; do
+			[ -e "$interface" ] || continue
+			ip link set lo up
+			ip link set "${interface##*/}" up
+			ip addr add "$(argument network)" dev "${interface##*/}"
+			return
+		done
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	echo "no virtio device is the network of --network" >&2
+	return 1
+}
+
+# All guests read one image; what this one writes is in its memory.
+mount_world() {
+	load_modules "$world/mount" || return 1
 	mkdir -p $world/put $world/image $world/new $root
 	mount -t squashfs -o ro "$(disk exrnic-world)" $world/image &&
 		mount -t tmpfs new $world/new &&
@@ -100,6 +127,11 @@ take_out() {
 	[ $# -gt 0 ] || return 0
 	target=$(disk exrnic-take) && inside tar -c -C / -f "$target" "$@" && sync || printf '\n@exrnic-lost\n'
 }
+
+if [ -d /launch/network ] && ! start_network; then
+	echo "the network of --network cannot be had: are its modules of another kernel than $(uname -r)?"
+	finish 98
+fi
 
 if [ -d $world ]; then
 	if ! mount_world || ! furnish_world; then

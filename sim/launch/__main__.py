@@ -8,7 +8,7 @@
     python3 sim/launch --processes run "COMMAND"
                                         the same as processes of this machine, without guests
 
-Of COMMAND, {node}, {nodes}, {oob} and {addresses} are replaced: placeholders.py. --put and --take bring
+Of COMMAND, {node}, {nodes}, {oob}, {addresses} and {network} are replaced: placeholders.py. --put and --take bring
 files into the guests, and out of them.
 
 With --guests N there are N of them, joined as --topology says; the two of --pair push.
@@ -136,6 +136,8 @@ def check_guests(parser, options):
         parser.error(f"--cpus {options.cpus}: a guest has 1 or more")
     if options.cpus > 1 and options.time == "sync":  # instructions of one are counted
         parser.error(f"--cpus {options.cpus}: in synchronised time a guest has 1 (or --time free)")
+    if options.network and options.time == "sync":
+        parser.error("--network: it has no simulated time; take --time free")
     first, second = options.pair
     if options.guests > 1 and (first == second or max(options.pair) >= options.guests):
         parser.error(f"--pair {first},{second}: give two different guests below {options.guests}")
@@ -145,7 +147,7 @@ def check_processes(parser, options):
     """What only guests have is refused."""
     if options.what != "run":
         parser.error("--processes: it goes with \"run\"")
-    for name in ("put", "take", "world", "iommu", "ethernet", "kernel_arguments"):
+    for name in ("put", "take", "world", "iommu", "ethernet", "network", "kernel_arguments"):
         if getattr(options, name):
             parser.error(f"--{name.replace('_', '-')}: of guests; there are none with --processes")
     if options.time == "sync":
@@ -184,6 +186,7 @@ def settings_from(options):
         iommu=options.iommu,
         ethernet=options.ethernet or options.world or options.what == "shell",
         extras=extras.of_options(options),
+        network=guest.Network.anew() if options.network else None,
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
         sim_arguments=sim_arguments(options),

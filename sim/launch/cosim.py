@@ -57,6 +57,7 @@ class Settings:
     cpus: int = 1  # of each guest
     iommu: bool = False
     ethernet: bool = False  # the guests have the RNICs' Ethernet interfaces, with addresses
+    network: guest.Network | None = None  # beside the RNICs; its modules are among the extras
     consoles: bool = False  # to type at, by sockets: console_socket()
     gdb: bool = False  # the guests' kernels wait for debuggers: gdb_socket()
     on_up: object = None  # called when the guests' shells run, with their Consoles
@@ -139,7 +140,8 @@ class CoSim:
                 settings.extras.disks(settings.directory, node),
                 guest.socket_console(console_socket(node), console.path.name)
                 if settings.consoles else guest.STANDARD_CONSOLE,
-                gdb_socket(node) if settings.gdb else None)
+                gdb_socket(node) if settings.gdb else None,
+                more=settings.network.arguments(node) if settings.network else ())
             self._guests.append(children.start(command, console.path, passed,
                                                _GUEST_NICE if scarce else 0))
             if end:
@@ -167,7 +169,8 @@ class CoSim:
 
     def _kernel_arguments(self, node):
         ethernet = guest.ethernet_arguments(node) if self._settings.ethernet else ""
-        return f"{self._settings.kernel_arguments} hostname=node{node}{ethernet}"
+        network = self._settings.network.kernel_arguments(node) if self._settings.network else ""
+        return f"{self._settings.kernel_arguments} hostname=node{node}{ethernet}{network}"
 
     def _other(self, node):
         """The guest whose second serial port is joined to that of `node`, or None."""

@@ -5,6 +5,7 @@ It is a second archive behind the first one in the initramfs, which the kernel u
 
     launch/extras.sh    sim/guest/extras.sh, by which init knows how to do all this
     launch/take         what to take out, a path a line
+    launch/network      the modules of the network beside the RNICs
     launch/world        of a distribution: modules to mount it, launch/world/put/PATH the files put in
     PATH                the files put in, without one
 
@@ -93,17 +94,21 @@ def path_to_take(text):
 
 @dataclasses.dataclass
 class Extras:
-    """`takes`: paths of the guest. `world`: folder of the distribution, or None."""
+    """`takes`: paths of the guest. `world`: folder of the distribution, or None. `network`: folder with the modules of a
+    network beside the RNICs, or None: without one."""
 
     puts: tuple = ()
     takes: tuple = ()
     world: pathlib.Path | None = None
     own_disks: tuple = ()
+    network: pathlib.Path | None = None
 
     def __bool__(self):
-        return bool(self.puts or self.takes or self.world)
+        return bool(self.puts or self.takes or self.world or self.network)
 
     def check(self):
+        if self.network and not self.network.is_dir():
+            raise LaunchError(f"--network: there is no {self.network} with its modules (\"make guest-world\" makes it)")
         if self.world and not (self.world / _IMAGE).is_file():
             raise LaunchError(f"there is no distribution in {self.world} (\"make guest-world\" makes one)")
 
@@ -155,10 +160,11 @@ class Extras:
         archive.file("launch/extras.sh", (_SIM / "guest/extras.sh").read_bytes())
         if self.takes:
             archive.file("launch/take", "".join(f"{path}\n" for path in self.takes).encode())
+        if self.network:
+            _add(archive, self.network, "launch/network")
         if self.world:
             archive.directory("launch/world")
-            for module in sorted((self.world / "mount").iterdir()):
-                archive.file(f"launch/world/mount/{module.name}", module.read_bytes())
+            _add(archive, self.world / "mount", "launch/world/mount")
         taken = set()
         for put in self.puts:
             path = self._path(put)
@@ -220,6 +226,9 @@ def add_options(parser):
                         "--ethernet, and with the provider of rdma-core that \"make provider\" makes")
     parser.add_argument("--world-folder", type=pathlib.Path, default=_SIM.parent / "build/deps/world",
                         help="where it is, if not in build/deps/world")
+    parser.add_argument("--network", action="store_true",
+                        help="an Ethernet network among all guests beside the RNICs, by virtio: node N has "
+                        "172.31.(N / 256).(N %% 256). Its modules are in the folder of --world; in free time")
     parser.add_argument("--put", metavar="FILE[:PATH]", type=option(put_of), action="append", default=[],
                         help="a file or folder for the guests, at PATH, or under its name among the programs; can "
                         "be repeated")
@@ -252,7 +261,7 @@ def kernel_arguments(options):
 
 
 def of_options(options):
-    if not options.world:
-        return Extras(tuple(options.put), tuple(options.take), own_disks=tuple(options.disk))
-    return Extras((*_provider(), *options.put), tuple(options.take), options.world_folder.resolve(),
-                  tuple(options.disk))
+    world = options.world_folder.resolve()
+    puts = (*_provider(), *options.put) if options.world else tuple(options.put)
+    return Extras(puts, tuple(options.take), world if options.world else None, tuple(options.disk),
+                  world / "network" if options.network else None)

@@ -7,6 +7,7 @@ The markers are those of sim/guest/init.
 import dataclasses
 import json
 import re
+import secrets
 
 from errors import LaunchError
 import monitor
@@ -15,7 +16,7 @@ BOOT_MARKER = "@exrnic-boot"
 UP_MARKER = "@exrnic-up"
 MODULE_FAILED = 96  # the end status of a guest whose module did not load
 CLOCK_DIFFERS = 97  # the end status of a guest whose clock source is none of simulated time
-NO_WORLD = 98  # the end status of a guest that cannot mount its distribution
+NO_WORLD = 98  # the end status of a guest that cannot mount its distribution, or has no network of --network
 _END_MARKER = re.compile(r"@exrnic-end (\d+)")
 _ROW_PREFIX = "@exrnic {"
 _SHELL_MARKER = "@exrnic-shell"
@@ -51,6 +52,13 @@ _IPV4_BITS = 8
 _IPV6 = "fd45:5852:4943::101:{:x}/64"
 
 
+# The network beside the RNICs. Its hosts are numbered from 0 on, too.
+_NETWORK_IPV4 = "172.31.{}.{}"
+_NETWORK_BITS = 15
+_NETWORK_MAC = "52:45:58:00:{:02x}:{:02x}"
+_FIRST_PORT, _PORTS = 20000, 10000  # below those that a kernel gives to connections
+
+
 def ipv4(node):
     """The address of that node's Ethernet interface."""
     return _IPV4.format(node >> 8, node & 0xff)
@@ -60,6 +68,32 @@ def ethernet_arguments(node):
     """For the kernel of that node's guest: it has the RNIC's Ethernet interface, with these addresses."""
     return (f" exrnic.ipv4={ipv4(node)}/{_IPV4_BITS}"
             f" exrnic.ipv6={_IPV6.format(node)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """Ethernet among the guests of a launch, beside the RNICs: each QEMU sends its frames to a multicast group of this
+    machine, and of it alone. `group`: an IPv4 address and a port that no other launch has."""
+
+    group: str
+
+    @classmethod
+    def anew(cls):
+        """Drawn, so that launches at one time do not meet."""
+        low = (secrets.randbelow(256) for _ in range(3))
+        return cls(f"239.{'.'.join(map(str, low))}:{_FIRST_PORT + secrets.randbelow(_PORTS)}")
+
+    @staticmethod
+    def ipv4(node):
+        return _NETWORK_IPV4.format(node >> 8, node & 0xff)
+
+    def kernel_arguments(self, node):
+        return f" exrnic.network={self.ipv4(node)}/{_NETWORK_BITS}"
+
+    def arguments(self, node):
+        mac = _NETWORK_MAC.format(node >> 8, node & 0xff)
+        return ["-netdev", f"socket,id=network,mcast={self.group},localaddr=127.0.0.1",
+                "-device", f"virtio-net-pci,netdev=network,mac={mac},rombar=0"]
 
 
 def vfio_user_device(socket):
@@ -93,14 +127,14 @@ STANDARD_CONSOLE = "stdio,id=console,signal=off"
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
                  channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, cpus=1,
-                 iommu=False, time_arguments=(), disks=(), console=STANDARD_CONSOLE, gdb=None, slot=None):
+                 iommu=False, time_arguments=(), disks=(), console=STANDARD_CONSOLE, gdb=None, slot=None, more=()):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`; None: without.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
     socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
     `time_arguments` make a guest in synchronised time; see sync_time.py. `disks`: see Disk.
     `console`: a -chardev. `gdb`: None, or the socket of a debugger of the guest's kernel. `slot`: None, or an empty slot into which devices
-    can be plugged, by a Slot. Raises LaunchError.
+    can be plugged, by a Slot. `more`: further arguments. Raises LaunchError.
     """
     if '"' in command:
         raise LaunchError("the guests' command holds a double quote, which a kernel's arguments cannot carry; "
@@ -133,7 +167,7 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
     # Behind the RNIC, which stays where it is.
     for disk in disks:
         line += disk.arguments()
-    return line
+    return [*line, *more]
 
 
 @dataclasses.dataclass

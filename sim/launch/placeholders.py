@@ -5,6 +5,7 @@
     {nodes}      how many there are
     {oob}        a line between the two of a pair, for --oob: a serial line, or unix:PATH
     {addresses}  HOST:PORT of every node, separated by commas, for TCP
+    {network}    the address of every guest on the network of --network, separated by commas
 """
 
 import dataclasses
@@ -20,10 +21,11 @@ class Values:
     nodes: int
     oob: str
     addresses: tuple
+    network: tuple = ()
 
     def fill(self, command, node):
         for name, value in (("{node}", node), ("{nodes}", self.nodes), ("{oob}", self.oob),
-                            ("{addresses}", ",".join(self.addresses))):
+                            ("{addresses}", ",".join(self.addresses)), ("{network}", ",".join(self.network))):
             command = command.replace(name, str(value))
         return command
 
@@ -38,6 +40,6 @@ def of_processes(nodes):
 
 
 def of_guests(nodes):
-    """The addresses are there with --ethernet."""
+    """The addresses are there with --ethernet, those of the network with --network."""
     addresses = (f"{guest.ipv4(node)}:{_PORT}" for node in range(nodes))
-    return Values(nodes, "/dev/ttyS1", tuple(addresses))
+    return Values(nodes, "/dev/ttyS1", tuple(addresses), tuple(map(guest.Network.ipv4, range(nodes))))

@@ -325,11 +325,11 @@ class World(SetupCase):
     def test_what_mounts_it_is_loaded_behind_what_it_needs_and_once(self):
         self.write("modules.dep", "kernel/fs/squashfs/squashfs.ko: kernel/lib/b.ko kernel/lib/a.ko\n"
                    "kernel/fs/overlayfs/overlay.ko: kernel/lib/a.ko\nkernel/fs/xoverlay.ko:\n")
-        self.assertEqual(self.shell(f"modules_to_mount {self.scratch}")[1].split(),
+        self.assertEqual(self.shell(f"modules_with_needs {self.scratch} squashfs overlay")[1].split(),
                          ["kernel/lib/a.ko", "kernel/lib/b.ko", "kernel/fs/squashfs/squashfs.ko",
                           "kernel/fs/overlayfs/overlay.ko"])
         self.write("modules.dep", "")  # the kernel has them built in
-        self.assertEqual(self.shell(f"modules_to_mount {self.scratch}"), (0, "", ""))
+        self.assertEqual(self.shell(f"modules_with_needs {self.scratch} squashfs"), (0, "", ""))
 
     def test_it_is_made_anew_for_other_packages_kernels_and_suites_only(self):
         make = ('make_world() { key "$@" >"$WORLD/key"; echo made; }; '

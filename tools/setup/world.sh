@@ -5,7 +5,7 @@
 # Sourced, never run: see tools/guest_world.sh.
 #
 # root.squashfs: all files, read by all guests. mount/: the modules that a guest needs to mount them, in their
-# order. packages: what is in it, with versions. key: what it was made of.
+# order. network/: likewise, those of the network beside the RNICs (sim/launch --network). packages: what is in it, with versions. key: what it was made of.
 
 WORLD=${WORLD:-$DEPS/world}
 WORLD_PACKAGES=tools/setup/world-packages.txt
@@ -17,6 +17,7 @@ EXCLUDED=(/usr/share/{man,doc,locale,info,lintian}'/*')
 INCLUDED=(/usr/share/doc/rdma-core{,/tests{,'/*'}})
 # Each with all that it depends on.
 TO_MOUNT=(squashfs overlay)
+TO_NETWORK=(virtio_pci virtio_net)
 
 # world_packages PACKAGE...: those of the list and these, each once.
 world_packages() {
@@ -123,29 +124,31 @@ make_root() {
   AS=()
 }
 
-# modules_to_mount WORK: their files below /lib/modules/RELEASE, each behind those that it needs. What the
+# modules_with_needs WORK NAME...: their files below /lib/modules/RELEASE, each after those that it needs. What the
 # kernel has built in is not among them.
-modules_to_mount() {
-  local name
-  for name in "${TO_MOUNT[@]}"; do
+modules_with_needs() {
+  local work=$1 name
+  shift
+  for name; do
     awk -F '[: ]+' -v name="$name" '
-      $1 ~ "/" name "[.]ko" { for (i = NF; i > 0; i--) if ($i) print $i }' "$1/modules.dep"
+      $1 ~ "/" name "[.]ko" { for (i = NF; i > 0; i--) if ($i) print $i }' "$work/modules.dep"
   done | awk '!seen[$0]++'
 }
 
-# take_modules WORK TO: as 1-NAME.ko, 2-NAME.ko, unpacked.
+# take_modules WORK TO NAME...: as 01-NAME.ko, 02-NAME.ko, unpacked.
 take_modules() {
-  local file n=0 name
-  mkdir -p "$2"
-  for file in $(modules_to_mount "$1"); do
+  local work=$1 to=$2 file n=0 name
+  shift 2
+  mkdir -p "$to"
+  for file in $(modules_with_needs "$work" "$@"); do
     n=$((n + 1))
-    name=$n-$(basename "${file%.ko*}").ko
+    name=$(printf %02d "$n")-$(basename "${file%.ko*}").ko
     case $file in
       *.xz) xz -dc ;;
       *.zst) zstd -dcq ;;
       *.gz) gzip -dc ;;
       *) cat ;;
-    esac <"$1/modules/$RELEASE/$file" >"$2/$name"
+    esac <"$work/modules/$RELEASE/$file" >"$to/$name"
   done
 }
 
@@ -182,7 +185,8 @@ make_world() {
   made=$SECONDS
   STEP=3 say "packing them"
   tried "$work/pack.log" "mksquashfs failed" pack "$work"
-  take_modules "$work" "$work/new/mount"
+  take_modules "$work" "$work/new/mount" "${TO_MOUNT[@]}"
+  take_modules "$work" "$work/new/network" "${TO_NETWORK[@]}"
   awk '/^Package:/ { name = $2 } /^Version:/ { print name, $2 }' "$work/status" >"$work/new/packages"
   key "$@" >"$work/new/key"
   install_dir "$work/new" "$WORLD"
