@@ -132,6 +132,19 @@ TEST_CASE("a device that is taken from its host has no peer any more") {
   CHECK(pebs.fabric.at(pebs.devices[0]).assignments[0][0] == kNoNumber);
 }
 
+TEST_CASE("a device is not held by another one whose host of before had its number") {
+  Pebs pebs;
+  FakeDevice& device = pebs.fabric.at(pebs.devices[0]);
+  device.number = 0;
+  FakeDevice& other = pebs.fabric.at(pebs.devices[1]);
+  other.number = 1;
+  other.assignments[0] = {0, 0};
+  pebs.manage({{kHost, 0, kDevices}, {kHost, 1, kDevices + 1}});
+  REQUIRE(device.number == 0);
+  CHECK(pebs.has(0, 0, 0));
+  CHECK(pebs.has(0, 1, 1));
+}
+
 TEST_CASE("a node that does not answer what it is told keeps no PEB from its device") {
   Pebs pebs;
   ignore_sets(pebs.fabric.at(pebs.devices[2]));

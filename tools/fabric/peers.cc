@@ -162,11 +162,13 @@ void Peers::leave(const Map& map, uint64_t host, const AssignmentData& peer) {
   }
 }
 
-// Whether another port has the device, or may have it.
+// Whether another port has the device, or may have it. What devices name are hosts, if by numbers
+// of before.
 bool Peers::is_held(const Map& map, const PortId& port, const PortId& end) const {
   const uint16_t number = map.devices.at(end.guid).data.number;
   const bool named = std::any_of(is_.begin(), is_.end(), [&](const auto& item) {
-    return item.first != port && item.second.node == number;
+    return item.first != port && item.second.node == number &&
+           is_peb(map.find(item.first.guid), EXRNIC_MANAGEMENT_KIND_PEB_HOST);
   });
   if (named || is_.count(end) == 0) return true;
   const uint64_t host = other_host(map, end);
