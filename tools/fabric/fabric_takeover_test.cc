@@ -210,6 +210,28 @@ TEST_CASE("routes that another manager has changed at a switch are read again") 
   CHECK(trouble_of_nodes(fabric, built.nodes) == "");
 }
 
+// Who was replaced finds it out a little later than others have been read.
+TEST_CASE("what a manager that was replaced writes at last is put right") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 16, 4, 2);
+  fabric.manage(built.nodes[0], options());
+  settle(fabric, built.nodes[0]);
+  ManagerOptions b = options();
+  b.seed = 2;
+  fabric.manage(built.nodes[15], b);
+  settle(fabric, built.nodes[15]);
+  FakeDevice& leaf = fabric.at(built.switches[3]);
+  leaf.floods.flip();
+  REQUIRE(trouble_of_floods(fabric, built.nodes) != "");
+  fabric.run(fabric.now() + 2 * options().takeover_ns);
+  check_all(fabric, built);
+  const uint64_t blocks = fabric.manager(built.nodes[15]).counts().requests.requests;
+  // Once: from then on it looks, and no more.
+  fabric.run(fabric.now() + 10 * options().sweep_ns);
+  CHECK(fabric.manager(built.nodes[15]).counts().requests.requests <=
+        blocks + 11 * (2 * fabric.size() + 2));
+}
+
 // A frame that waits in a switch for long comes after what was said since.
 TEST_CASE("a request that comes twice and late does not undo what was said since") {
   unsigned bad = 0, tried = 0;

@@ -174,7 +174,17 @@ void Manager::take_map(uint64_t now_ns) {
   const DeviceData& own = map_.devices.at(map_.own).data;
   if (holds_own_ && is_foreign(own)) return yield_to(own.manager, now_ns);
   if (same) return enter(ManagerState::kActive, "the fabric is routed");
+  if (has_others()) read_again_ns_ = now_ns + options_.takeover_ns;
   plan();
+}
+
+// Whether another manager has been at one of them.
+bool Manager::has_others() const {
+  const uint16_t own = own_number();
+  return std::any_of(map_.devices.begin(), map_.devices.end(), [own](const auto& item) {
+    const uint16_t manager = item.second.data.manager;
+    return manager != kNoNumber && manager != own;
+  });
 }
 
 // Else one of them would keep all others from their routes, for ever.

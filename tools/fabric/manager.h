@@ -95,6 +95,7 @@ class Manager {
   void begin_discovery(uint64_t now_ns);
   void discover(uint64_t now_ns);
   void take_map(uint64_t now_ns);
+  bool has_others() const;
   void leave_out_deaf(Map* map);
   void count_deaf();
   void remember_left_out(const Map& map);
@@ -119,6 +120,7 @@ class Manager {
   void hear_own(const DeviceData& own);
   void end_sweep(uint64_t now_ns);
   void write_again();
+  void read_again();
   bool is_foreign(const DeviceData& own) const;
   void yield_to(uint16_t manager, uint64_t now_ns);
   uint16_t own_number() const;
@@ -165,6 +167,7 @@ class Manager {
   uint64_t next_sweep_ns_ = 0;
   uint64_t next_pulse_ns_ = 0;
   bool own_silent_ = false;
+  uint64_t read_again_ns_ = kNever;  // another manager may have written until then
   bool holds_own_ = false;  // this manager's number has been that of the own node's manager
   std::optional<uint8_t> own_beat_;
   std::optional<uint16_t> other_;  // who counts there instead

@@ -104,6 +104,7 @@ void Manager::end_sweep(uint64_t now_ns) {
     deaf_.clear();
   }
   if (sweep_.misrouted()) write_again();
+  if (now_ns >= read_again_ns_) read_again();
   if (!sweep_.hopeless()) return;
   requests_.clear();
   sweep_.stop();
@@ -114,6 +115,14 @@ void Manager::write_again() {
   for (auto& [guid, known] : known_) {
     for (const auto& [block, ports] : known.routes) known.unsure_routes.insert(block);
   }
+  replan_ = true;
+}
+
+// Until it has found out that it was replaced, another manager writes what it had planned, also
+// behind what was read here.
+void Manager::read_again() {
+  read_again_ns_ = kNever;
+  for (auto& [guid, known] : known_) known.complete = false;
   replan_ = true;
 }
 
@@ -129,6 +138,7 @@ void Manager::yield_to(uint16_t manager, uint64_t now_ns) {
   sweeping_ = own_asked_ = holds_own_ = trapped_ = false;
   own_beat_.reset();
   other_.reset();
+  read_again_ns_ = kNever;
   known_.clear();
   left_out_.clear();
   deaf_.clear();
