@@ -65,6 +65,7 @@ void Discovery::begin_pass() {
   map_.duplicates = std::move(duplicates);
   suspects_before_ = std::move(suspects_);
   suspects_.clear();
+  parted_.clear();
   ports_of_all_ = 0;
   forget_probes();
   ask_own();
@@ -82,6 +83,7 @@ void Discovery::begin_at(Map map, const std::set<uint64_t>& guids) {
   all_ = failed_ = done_ = false;
   map_ = std::move(map);
   suspects_.clear();
+  parted_.clear();
   silent_before_.clear();
   looked_.clear();
   ports_of_all_ = 0;
@@ -116,7 +118,7 @@ bool Discovery::advance() {
     if (look_.empty()) look_at_contradictions();
     if (look_.empty()) suspect_contradictions();
     failed_ = failed_ || !suspects_.empty();
-    map_.settle();
+    settle();
     done_ = failed_ || look_.empty();
     if (!done_) look_at_next();
   }
@@ -141,7 +143,7 @@ bool Discovery::end_pass() {
   for (const auto& [guid, places] : suspects_) {
     map_.duplicates[guid].insert(places.begin(), places.end());
   }
-  map_.settle();
+  settle();
   return true;
 }
 
@@ -373,16 +375,18 @@ void Discovery::take_ports(uint64_t guid, unsigned block, const Answer* answer) 
     const PortId id{guid, static_cast<uint16_t>(i)};
     const PortData data = parse_port(answer->data, static_cast<unsigned>(i - first));
     const bool changed = data.up != port.data.up || data.changes != port.data.changes;
+    // Nothing was known of it: what leads there has just been found, from the other end.
+    const bool fresh = !port.data.exists && !port.data.up;
     port.data = data;
     const bool was_silent = port.silent || silent_before_.count(id) != 0;
     if (!all_ && changed) {
-      map_.part(id);
+      if (!fresh) part(id);
       failed_ = failed_ || leads_to_duplicate(map_, id);  // one may have gone
     }
     // Silent ones that have not changed are asked by whoever looks again and again, unless somebody
     // says that he is there.
     port.silent = port.silent && data.up && !changed && !port.neighbour;
-    const bool asked = all_ || (!port.silent && (!port.neighbour || was_silent));
+    const bool asked = all_ || (!port.silent && (changed || !port.neighbour || was_silent));
     if (data.up && asked) probe(id, !was_silent || port.neighbour);
   }
 }
@@ -421,7 +425,26 @@ void Discovery::suspect_contradictions() {
       }
     }
   }
-  for (const PortId& port : halves) map_.part(port);
+  for (const PortId& port : halves) part(port);
+}
+
+void Discovery::part(const PortId& port) {
+  const std::optional<PortId> other = map_.devices.at(port.guid).ports[port.port].neighbour;
+  if (other) parted_[port] = *other;
+  map_.part(port);
+}
+
+// Where that was the only line, who has parted it has gone from the map. The other end is looked at
+// again and again instead.
+void Discovery::settle() {
+  map_.settle();
+  for (const auto& [port, other] : parted_) {
+    Device* const device = map_.find(other.guid);
+    if (device == nullptr || other.port >= device->ports.size()) continue;
+    if (map_.find(port.guid) != nullptr) continue;
+    MapPort& end = device->ports[other.port];
+    end.silent = end.silent || (end.data.up && !end.neighbour);
+  }
 }
 
 }  // namespace exrnic::fabric

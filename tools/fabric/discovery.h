@@ -82,6 +82,8 @@ class Discovery {
   void suspect(uint64_t guid, const PortId& from);
   void look_at_contradictions();
   void suspect_contradictions();
+  void part(const PortId& port);
+  void settle();
   template <typename Take>
   void ask(Path path, uint16_t attribute, uint32_t modifier, Take take, unsigned tries = 0);
 
@@ -105,6 +107,7 @@ class Discovery {
   std::map<uint64_t, std::set<PortId>> suspects_;
   std::map<uint64_t, std::set<PortId>> suspects_before_;
   std::set<uint64_t> mute_before_;
+  std::map<PortId, PortId> parted_;  // lines that were taken from the map: by whom, other end
 };
 
 }  // namespace exrnic::fabric

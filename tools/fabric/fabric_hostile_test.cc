@@ -213,6 +213,29 @@ TEST_CASE("nobody waits for silent ports that are asked again with each look at 
   }
 }
 
+// What came by a line says by which port; what comes from the own host has none.
+bool by_line(const Frame& frame) { return exrnic_management_header_hops(&frame[kHeaderAt]) != 0; }
+
+TEST_CASE(
+    "a line whose other end was silent for a while is found again though it is the only one") {
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 8, 4, 2);
+  FakeDevice& own = fabric.at(built.nodes[0]);
+  const bool known = GENERATE(false, true);
+  if (known) {
+    fabric.manage(built.nodes[0], options());
+    settle(fabric, built.nodes[0]);
+  }
+  own.lie = [](Frame& frame) { return !by_line(frame); };
+  Manager& manager = fabric.manage(built.nodes[0], options());
+  fabric.run(fabric.now() + 100 * kMs);
+  own.lie = nullptr;
+  fabric.run(fabric.now() + 50 * kMs);
+  CHECK(manager.map().devices.size() == fabric.size());
+  CHECK(manager.problems().empty());
+  check_all(fabric, built);
+}
+
 TEST_CASE("where frames are lost, a switch that was silent before is not taken for two") {
   FakeFabric fabric;
   const Built built = leaf_spine(fabric, 60, 1, 2);
