@@ -141,11 +141,14 @@ class Managed final : public PebSink {
   uint64_t transaction_ = 0;
 };
 
-// Frames of each go to the other at once.
+// Frames of each go to the other at once, as long as those of a MAC: shorter ones are not taken.
 void join(Managed& a, Managed& b, unsigned steps) {
   for (unsigned i = 0; i < steps; ++i) {
-    a.step();
-    b.step();
+    for (Managed* each : {&a, &b}) {
+      each->step();
+      for (Frame& frame : each->sent)
+        frame.data.resize(std::max<size_t>(frame.data.size(), EXRNIC_ETH_FRAME_MIN));
+    }
     for (Frame& frame : std::exchange(a.sent, {})) b.peb->receive(std::move(frame));
     for (Frame& frame : std::exchange(b.sent, {})) a.peb->receive(std::move(frame));
   }
@@ -484,6 +487,110 @@ TEST_CASE("whatever management frames come, both sides answer alike, and stay al
     for (const auto counter : {EXRNIC_COUNTER_MANAGEMENT_DROPPED, EXRNIC_COUNTER_MANAGEMENT_SERVED})
       REQUIRE(host.peb->peek_counter(counter) == device.peb->peek_counter(counter));
   }
+}
+
+// Of those that it has answered, in their order: others have no effect.
+class Followed {
+ public:
+  static constexpr unsigned kPorts = 4;
+
+  explicit Followed(uint16_t bits)
+      : host_(Side::kHost, kPorts, kNone, bits), device_(Side::kDevice, kPorts, kNone, bits) {}
+
+  Managed& host() { return host_; }
+  void ask(Frame&& frame) {
+    exrnic_management_header_set_transaction(management::header(frame.data), ++last_);
+    host_.peb->receive(Frame(frame));
+    asked_[last_] = std::move(frame);
+  }
+  void follow() {
+    for (const Frame& each : std::exchange(host_.sent, {})) {
+      if (!is_management(each.data)) continue;
+      const uint64_t transaction =
+          exrnic_management_header_transaction(management::header(each.data));
+      INFO("request " << transaction);
+      REQUIRE(asked_.count(transaction) == 1);
+      device_.peb->receive(Frame(asked_.at(transaction)));
+      asked_.erase(asked_.begin(), asked_.upper_bound(transaction));
+      device_.run(160);
+      Bytes told;
+      for (Frame& sent : std::exchange(device_.sent, {}))
+        if (is_management(sent.data)) told = std::move(sent.data);
+      REQUIRE(without_kind(told) == without_kind(each.data));
+      ++answered_;
+    }
+  }
+  void finish() {
+    host_.taking = 1;
+    for (unsigned i = 0; i < 100 && !host_.peb->idle(); ++i) host_.run(1000);
+    follow();
+    REQUIRE(answered_ > 0);
+    REQUIRE(host_.peb->number() == device_.peb->number());
+    for (unsigned port = 0; port < kPorts; ++port)
+      REQUIRE(host_.peb->peer(port) == device_.peb->peer(port));
+  }
+
+ private:
+  static Bytes without_kind(Bytes frame) {
+    if (exrnic_management_header_attribute(management::header(frame)) == kDevice) {
+      exrnic_management_device_set_kind(management::data(frame), 0);
+      exrnic_management_device_set_nodes(management::data(frame), 0);
+    }
+    return frame;
+  }
+
+  Managed host_, device_;
+  uint64_t last_ = 0;
+  std::map<uint64_t, Frame> asked_;
+  unsigned answered_ = 0;
+};
+
+TEST_CASE("of management frames without a gap those that are answered are carried out, no other") {
+  const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{9}));
+  INFO("seed " << seed);
+  Random random(seed);
+  const auto one_of = [&](const std::vector<uint64_t>& values) {
+    return values[below(random, values.size())];
+  };
+  Followed followed(seed % 2 == 0 ? 128 : 256);
+  Managed& host = followed.host();
+  host.taking = seed % 3 == 0 ? 1 : 0.3;
+  for (unsigned burst = 0; burst < 40; ++burst) {
+    for (uint64_t left = one_of({1, 2, 3, 8, 20}); left > 0; --left) {
+      const bool numbers = chance(random, 0.25);
+      Bytes data(EXRNIC_MANAGEMENT_DATA_BYTES);
+      if (numbers) {
+        exrnic_management_device_set_number(data.data(), one_of({3, 4, 7, kNone}));
+        exrnic_management_device_set_beat(data.data(), below(random, 256));
+        exrnic_management_device_set_sets(data.data(), one_of({0, 1, 1, 8, 9}));
+      } else {
+        exrnic_management_assignment_set_node(data.data(), one_of({3, 4, 5, 6, kNone}));
+        exrnic_management_assignment_set_group(data.data(), below(random, 3));
+      }
+      Frame frame;
+      frame.data = host.request_of(
+          chance(random, 0.7) ? kSet : kGet, numbers ? kDevice : kAssignment,
+          numbers ? 0 : static_cast<uint32_t>(below(random, Followed::kPorts + 1)), data);
+      if (chance(random, 0.2)) {  // routed
+        exrnic_eth_set_dst(frame.data.data(),
+                           management::mac_of(static_cast<uint16_t>(one_of({3, 4, 7}))));
+        exrnic_eth_set_src(frame.data.data(), management::mac_of(9));
+        exrnic_management_header_set_hop(management::header(frame.data), 0);
+        exrnic_management_header_set_hops(management::header(frame.data), 0);
+      }
+      followed.ask(std::move(frame));
+      if (chance(random, 0.2)) {
+        Frame other;
+        other.data.assign(1 + below(random, 300), 0x55);
+        other.fcs_error = chance(random, 0.5);
+        host.peb->receive(std::move(other));
+      }
+      if (chance(random, 0.3)) host.run(static_cast<unsigned>(below(random, 12)));
+    }
+    host.run(static_cast<unsigned>(one_of({0, 1, 20, 160, 400})));
+    followed.follow();
+  }
+  followed.finish();
 }
 
 }  // namespace
