@@ -63,9 +63,9 @@ class VfioUserServer : public HostPort {
 
   // The device may wait for its client: memory that the client has granted without a file is
   // reached by messages, each of which is answered within `limit`, or the client is let go. All
-  // that the process does waits meanwhile. Before the first service(), which then
-  // handles one message: who lets the device work in between answers no message before what the
-  // one in front of it has set off is done.
+  // that the process does waits meanwhile. Before the first service(), which then handles what
+  // nobody is to answer together, and ends before a message that is to be answered: who lets the
+  // device work in between answers none before what stands in front of it has been begun.
   void reach_memory_by_messages(std::chrono::milliseconds limit) { answer_limit_ = limit; }
 
   // Handles what is there. True if something was done. One system call when nothing is there.
