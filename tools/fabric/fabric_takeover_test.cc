@@ -232,6 +232,30 @@ TEST_CASE("what a manager that was replaced writes at last is put right") {
         blocks + 11 * (2 * fabric.size() + 2));
 }
 
+// Where it did not see the own node, or with the GUID of that.
+TEST_CASE("what a manager with the own number has written is put right") {
+  const bool same_guid = GENERATE(false, true);
+  FakeFabric fabric;
+  const Built built = leaf_spine(fabric, 16, 4, 2);
+  const int own = built.nodes[0], other = built.nodes[15];
+  fabric.manage(own, options());
+  settle(fabric, own);
+  const uint64_t guid = fabric.at(other).guid;
+  fabric.power(other, false);
+  if (same_guid) fabric.at(other).guid = fabric.at(own).guid;
+  fabric.at(other).number = fabric.at(own).number;
+  FakeDevice& leaf = fabric.at(built.switches[3]);
+  REQUIRE(leaf.manager == fabric.at(own).number);
+  leaf.floods.flip();
+  fabric.power(other, true);
+  fabric.run(fabric.now() + 50 * kMs);
+  fabric.power(other, false);
+  fabric.at(other).guid = guid;
+  fabric.power(other, true);
+  fabric.run(fabric.now() + 3 * options().takeover_ns);
+  check_all(fabric, built);
+}
+
 // A frame that waits in a switch for long comes after what was said since.
 TEST_CASE("a request that comes twice and late does not undo what was said since") {
   unsigned bad = 0, tried = 0;

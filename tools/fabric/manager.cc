@@ -167,6 +167,7 @@ void Manager::take_map(uint64_t now_ns) {
   leave_out_deaf(&map);
   const bool same = written_ && same_fabric(map_, map);
   remember_left_out(map);
+  const bool was_double = map_.duplicates.count(map_.own) != 0;
   map_ = std::move(map);
   own_silent_ = false;
   times_.discovered_ns = now_ns;
@@ -174,16 +175,18 @@ void Manager::take_map(uint64_t now_ns) {
   const DeviceData& own = map_.devices.at(map_.own).data;
   if (holds_own_ && is_foreign(own)) return yield_to(own.manager, now_ns);
   if (same) return enter(ManagerState::kActive, "the fabric is routed");
-  if (has_others()) read_again_ns_ = now_ns + options_.takeover_ns;
+  if (was_double || has_others()) read_again_ns_ = now_ns + options_.takeover_ns;
   plan();
 }
 
-// Whether another manager has been at one of them.
+// Whether another manager has been at one of them. Where it could not see this node it may have the
+// same number.
 bool Manager::has_others() const {
   const uint16_t own = own_number();
-  return std::any_of(map_.devices.begin(), map_.devices.end(), [own](const auto& item) {
-    const uint16_t manager = item.second.data.manager;
-    return manager != kNoNumber && manager != own;
+  return std::any_of(map_.devices.begin(), map_.devices.end(), [&](const auto& item) {
+    const DeviceData& device = item.second.data;
+    const bool is_double = device.number == own && device.guid != map_.own;
+    return (device.manager != kNoNumber && device.manager != own) || is_double;
   });
 }
 
