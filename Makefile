@@ -83,21 +83,21 @@ ntb-clients: CORE = ref
 ntb-clients: build guest-world ntb-modules ## Test | Linux's NTB and its clients, built unmodified, and ntb_test.sh in two guests: make ntb-clients ROUNDS=20
 	@$(ENV) $(PYTHON) tests/ntb/ntb_clients.py --core $(CORE) --rounds $(ROUNDS)
 
-guest-world: setup ## Use | A Debian for guests, with RDMA programs, which sim/launch --world boots: make guest-world PACKAGES="..." (2 min)
+guest-world: setup ## Use | A Debian with RDMA programs for guests, booted by sim/launch --world: make guest-world PACKAGES="..." (2 min)
 	@$(ENV) tools/guest_world.sh $(PACKAGES)
 
-gen: setup ## Develop | Write the generated files anew (rtl-model/gen, from rtl-model/spec)
+gen: setup ## Develop | Regenerate the generated files (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py
 
 lint: setup ## Develop | Check layout, generated files, RTL, C and C++, kernel modules, scripts, licences
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
-test: build lint guest-world provider ntb-modules ## Test | Everything that a change has to pass: build, lint and all tests (14 min when built). JUnit: build/junit.xml
+test: build lint guest-world provider ntb-modules ## Test | Everything that a change must pass: build, lint and all tests (14 min when built). JUnit: build/junit.xml
 	@tools/setup/extra.sh tshark $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST)
 
 # Whole nodes of RTL are not run, blocks are. ctest --test-dir build/host -L rtl, or guest, has the others.
-check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: while you work (3 min)
+check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: for use while working (3 min)
 	@tools/setup/extra.sh $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST) -L quick
 
@@ -107,7 +107,7 @@ PYTHON_PACKAGES := $(WHEEL_PACKAGES) python3-pytest
 
 # NAMES: only these. CORE=rtl: not on the reference model.
 world-test: CORE = ref
-world-test: build guest-world provider ## Test | Programs of a distribution in two guests, as a table: make world-test NAMES="fio UCX" CORE=rtl (7 min)
+world-test: build guest-world provider ## Test | A distribution's programs in two guests, as a table: make world-test NAMES="fio UCX" CORE=rtl (7 min)
 	@$(ENV) $(PYTHON) tests/world/world_test.py --core $(CORE) $(NAMES)
 
 # Seeds are consecutive; a failure names the seed that repeats it.
@@ -118,7 +118,7 @@ ACCESSES ?= 1000000
 FUZZ_SECONDS ?= 10
 SIZES ?= N_QP=256;N_CQ=128;N_SRQ=64;N_STAG=1024;N_READS=512;N_WINDOW=32;N_NODE=16
 
-sizes: setup ## Test longer | Tests of whole nodes on cores with other table sizes: make sizes SIZES="N_QP=256;N_NODE=1024"
+sizes: setup ## Test longer | Tests of whole nodes, on cores with other table sizes: make sizes SIZES="N_QP=256;N_NODE=1024"
 	@$(ENV) cmake -S . -B build/sizes -G Ninja -DEXRNIC_SIZES="$(SIZES)"
 	@$(ENV) cmake --build build/sizes -j $(JOBS) --target operations_tests reliability_tests
 	@for part in operations reliability; do \
@@ -138,7 +138,7 @@ soak: host ## Test longer | Random work, compared with models: make soak OPS=n I
 # Five random tests share the time; beside them all others of the program run once.
 MINUTES ?= 10
 DEATHS ?= 10000
-guest-soak: build ## Test longer | Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n DEATHS=n SEED=s
+guest-soak: build ## Test longer | Guests that lose device, link or peer, guests with killed processes, hostile guests: make guest-soak MINUTES=n DEATHS=n SEED=s
 	@$(ENV) $(PYTHON) tests/guest/guest_removal_test.py
 	@$(ENV) $(PYTHON) sim/launch --run-seconds $$(( $(DEATHS) / 5 + 120 )) --sim-argument=--core --sim-argument=ref \
 	  run "exrnic-guest-test --node {node} --oob /dev/ttyS1 --seed $(SEED) --deaths $(DEATHS) --only killed"
@@ -153,17 +153,17 @@ sanitize: setup ## Test longer | Tests under ASan and UBSan, and those with thre
 	@$(ENV) tools/sanitize.sh
 
 # All is built anew, with counters; the module for the guests is as ever.
-coverage: kmod ## Test longer | Lines of C++ and of RTL that tests execute: docs/coverage.md, at least 90 % of each
+coverage: kmod ## Test longer | Lines of C++ and RTL that tests execute, at least 90 % of each: docs/coverage.md
 	@tools/setup/extra.sh gcovr
 	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
 
 # NAMES: only these.
-proofs: setup ## Test longer | Protocols (SPIN), firmware and data path (CBMC) for all inputs, each also with a rule taken out: make proofs NAMES="lives c/" (5 min)
+proofs: setup ## Test longer | Protocols (SPIN), firmware and data path (CBMC) for all inputs, each also with a rule removed: make proofs NAMES="lives c/" (5 min)
 	@tools/setup/extra.sh spin
 	@tests/proofs/proofs.py --cbmc "$$(tools/setup/cbmc.sh)" $(NAMES)
 
 # BLOCK: only this one. N: changes to each. SEED: which.
-mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which do no tests notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md
+mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which ones does no test notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md
 	@$(ENV) $(PYTHON) tools/mutants/mutants.py $(if $(BLOCK),--block $(BLOCK),--report docs/mutants.md) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
 SECONDS ?= 60
@@ -186,7 +186,7 @@ WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl
-demo: ## Use | Two processes exchange data through simulated RNICs: no guest, no root (seconds). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1 CORE=ref
+demo: ## Use | Two processes exchange data through simulated RNICs, without guests or root (seconds). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1 CORE=ref
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-demo
@@ -194,10 +194,10 @@ demo: ## Use | Two processes exchange data through simulated RNICs: no guest, no
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
 # Half an hour and more: all is fetched and built there. TARGETS: what is made there, run and test.
-newcomer: ## Test longer | A bare Debian, a clone, and the commands of README.md, with their times: make newcomer SUITE=bookworm|trixie|sid
+newcomer: ## Test longer | The commands of README.md in a fresh clone on a bare Debian, with their times: make newcomer SUITE=bookworm|trixie|sid
 	@tools/newcomer.sh "$(SUITE)" $(TARGETS)
 
-provider: setup ## Use | The provider of rdma-core, for the libibverbs of Debian 12 and 13: build/provider
+provider: setup ## Use | The rdma-core provider for the libibverbs of Debian 12 and 13: build/provider
 	@$(ENV) tools/provider.sh
 
 # The modules are built for the running kernel, or that of the headers in KDIR, unless DKMS does that.
@@ -205,7 +205,7 @@ PREFIX ?= /usr/local
 PARTS ?= library
 INSTALLABLE := library driver dkms provider guest
 UNKNOWN_PARTS = $(filter-out $(INSTALLABLE),$(PARTS))
-install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## Use | To PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider guest"; by default the library
+install: $(if $(UNKNOWN_PARTS),install-unknown,$(addprefix install-,$(PARTS))) ## Use | Install to PREFIX (and DESTDIR, for packages), PARTS="library driver dkms provider guest"; by default the library
 
 install-library: host
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
@@ -214,11 +214,11 @@ wheel: setup ## Use | The Python package exrnic as a wheel: build/wheel
 	@tools/setup/extra.sh $(WHEEL_PACKAGES)
 	@PYTHON=$(PYTHON) python/wheel.sh build/wheel
 
-deb: host provider ## Use | Debian packages of all that make install installs, for this Debian, checked by lintian: build/deb
+deb: host provider ## Use | Debian packages of everything that make install installs, for this Debian, checked by lintian: build/deb
 	@tools/setup/extra.sh lintian help2man file
 	@$(ENV) tools/deb/deb.sh
 
-deb-test: deb ## Test longer | The packages in a bare root: installed, used, removed (5 min; root)
+deb-test: deb ## Test longer | The packages installed, used and removed in a bare root (5 min; needs root)
 	@tools/deb/try.sh
 
 install-driver: host
@@ -241,12 +241,12 @@ install-unknown:
 	@echo "PARTS: there is no '$(UNKNOWN_PARTS)'; there are: $(INSTALLABLE)" >&2; exit 1
 
 # An hour and more when all is fetched and built.
-kmod-matrix: host ## Test longer | The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests, with their programs (1 h)
+kmod-matrix: host ## Test longer | The modules on the kernels of all Debian suites: built, also by DKMS, and tested in guests with their programs (1 h)
 	@tools/setup/extra.sh dkms
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" NAMES="$(NAMES)" tools/kmod_matrix.sh $(SUITES)
 
 # Builds that kernel first, in minutes; it stays in build/deps. SOAK_MS=n: of each random test. RUNS: see there.
-debug-kernel-test: host guest-world provider ## Test longer | Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
+debug-kernel-test: host guest-world provider ## Test longer | Guest tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
 	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
 
@@ -255,15 +255,15 @@ debug-kernel-test: host guest-world provider ## Test longer | Guests' tests on a
 SHELL_OPTIONS = $(if $(filter-out 0,$(WORLD)),--world --memory 1G) $(if $(SHARE),--put "$(SHARE):/share" --take /share) \
   --sim-argument=--core --sim-argument=$(CORE) $(RECORDS) $(LAUNCH)
 shell debug-guest: CORE = ref
-shell: guest ## Use | Two guests with consoles to type at, and a network between them: make shell WORLD=1 SHARE=FOLDER LAUNCH="--guests 3"
+shell: guest ## Use | Two guests with interactive consoles, and a network between them: make shell WORLD=1 SHARE=FOLDER LAUNCH="--guests 3"
 	@$(ENV) exec $(PYTHON) sim/launch $(SHELL_OPTIONS) shell
 
 # CORE=rtl: GDB at the firmware, too (firmware/README.md).
 FIRMWARE_GDB = $(if $(filter rtl,$(CORE)),--sim-argument=--gdb --sim-argument=0:firmware.sock)
-debug-guest: guest ## Use | The same, and GDB at the guests' kernels, with the symbols of our modules: make debug-guest CORE=rtl
+debug-guest: guest ## Use | The same, with GDB on the guests' kernels and the symbols of our modules: make debug-guest CORE=rtl
 	@$(ENV) exec $(PYTHON) sim/launch --gdb $(FIRMWARE_GDB) $(SHELL_OPTIONS) shell
 
-run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1; TIME=sync: in one time
+run: guest ## Use | Two guests write into each other's memory: the whole path, as a table (15 s). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1; TIME=sync: with one clock
 	@$(WAVES_PROGRAM)
 	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
 
@@ -271,7 +271,7 @@ run: guest ## Use | Two guests write into each other's memory: the whole path, a
 FAULTS ?= drop=0.01
 PEB_OPTIONS = --profile $(or $(PROFILE),dc-25g) --faults "$(FAULTS)" $(if $(filter-out 0,$(CAPTURE)),--capture) \
   --sim-argument=--core --sim-argument=$(CORE)
-run-peb: guest ## Use | A disk in a box of its own appears in a guest, and moves to another, over a network that loses frames (35 s). CAPTURE=1 CORE=ref
+run-peb: guest ## Use | A disk in its own box appears in a guest, and moves to another, over a network that loses frames (35 s). CAPTURE=1 CORE=ref
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-nvme
 	@$(ENV) exec $(PYTHON) sim/launch/peb.py $(PEB_OPTIONS)
 
@@ -288,7 +288,7 @@ bench-world: build guest-world provider ## Measure | pyverbs, perftest, MPI in g
 	@$(ENV) $(PYTHON) tools/bench/world_guests.py build/bench/results.json
 
 # Added to the figures of make bench.
-bench-java: build ## Measure | Threads that send files in Java, in C++ and by TCP, in guests, in simulated time: build/bench/results.json (20 min)
+bench-java: build ## Measure | Threads send files in Java, in C++ and over TCP, in guests, in simulated time: build/bench/results.json (20 min)
 	@mkdir -p build/bench
 	@[[ -e build/bench/results.json ]] || echo '[]' >build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/java_guests.py build/bench/results.json
@@ -322,14 +322,14 @@ figures: $(if $(RESULTS),,build) ## Measure | The papers' figures beside ours: b
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(ENV) $(PYTHON) tools/figures/figures.py $(if $(RESULTS),--results $(RESULTS))
 
-rtl-report: setup ## Measure | Each memory of the RTL with words, bits and ports; fails on one that no flow has
+rtl-report: setup ## Measure | Each memory of the RTL with words, bits and ports; fails on one that no flow supports
 	@$(ENV) $(PYTHON) tools/rtl_report/rtl_report.py
 
-format: setup ## Develop | Lay out C and C++ as .clang-format says
+format: setup ## Develop | Format C and C++ with .clang-format
 	@tools/lint/lint.sh --fix format
 
-clean: ## Develop | Remove what was built, keep what was fetched
+clean: ## Develop | Remove what was built, keep downloads
 	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true
 
-distclean: ## Develop | Remove build/ with all that was fetched
+distclean: ## Develop | Remove build/, with all downloads
 	@rm -rf build
