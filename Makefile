@@ -62,8 +62,8 @@ host: setup
 # What two guests need, and no more: no test is built.
 guest-programs: setup
 	@$(ENV) $(CONFIGURE)
-	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-time firmware \
-	  $(notdir $(GUEST_PROGRAMS))
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-time \
+	  $(basename $(notdir $(GUEST_FIRMWARE))) $(notdir $(GUEST_PROGRAMS))
 
 kmod: setup
 	@$(ENV) tools/kbuild.sh build/kmod EXRNIC_TESTS=m

@@ -113,6 +113,13 @@ class Initramfs(Case):
         with self.assertRaisesRegex(LaunchError, "pipe is neither a file nor a folder"):
             self.unpacked(extras.Extras((extras.put_of(f"{self.scratch}/pipe"),)))
 
+    def test_the_modules_of_a_network_are_there_with_a_distribution_and_without(self):
+        module = self.file("world/network/01-virtio.ko", b"module")
+        for world in (None, self.world()):
+            found = self.unpacked(extras.Extras(world=world, network=module.parent))
+            self.assertEqual(found["launch/network/01-virtio.ko"], b"module")
+            self.assertIn("launch/extras.sh", found)
+
     def test_a_distribution_that_is_not_there_is_told_with_what_makes_it(self):
         with self.assertRaisesRegex(LaunchError, "there is no distribution in .*make guest-world"):
             extras.Extras(world=self.scratch / "none").check()

@@ -7,6 +7,7 @@
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,24 @@ class Outcome(LaunchCase):
         every = {guest.ethernet_arguments(node) for node in range(1 << 16)}
         self.assertEqual(len(every), 1 << 16)
         self.assertIn(" exrnic.ipv4=10.101.1.44/8 exrnic.ipv6=fd45:5852:4943::101:12c/64", every)
+
+    def test_with_a_network_each_guest_has_an_address_of_it_and_else_none(self):
+        network = guest.Network("239.1.2.3:4711")
+        for given in (network, None):
+            self.run_it(GOOD_SIM, 'echo "$*" > guest$node\n' + GOOD_GUEST, network=given)
+            for node in (0, 1):
+                said = (self.directory / f"guest{node}").read_text()
+                self.assertEqual(f" exrnic.network=172.31.0.{node}/15 " in said, given is not None)
+                self.assertEqual(f"mcast=239.1.2.3:4711,localaddr=127.0.0.1 -device virtio-net-pci,netdev=network,mac=52:45:58:00:00:0{node}"
+                                 in said, given is not None)
+
+    def test_no_two_nodes_have_an_address_of_the_network_and_no_two_launches_a_group(self):
+        network = guest.Network.anew()
+        every = [" ".join([network.kernel_arguments(node), *network.arguments(node)]) for node in range(1 << 16)]
+        for pattern in (r"exrnic.network=\S+", r"mac=\S+"):
+            self.assertEqual(len({re.search(pattern, line)[0] for line in every}), 1 << 16)
+        self.assertRegex(network.group, r"^239\.\d+\.\d+\.\d+:2\d{4}$")
+        self.assertNotEqual(network.group, guest.Network.anew().group)
 
     def test_with_three_guests_the_pair_shares_the_channel_and_the_third_idles(self):
         talk = ('for a in "$@"; do case $a in socket,id=channel,fd=*) fd=${a##*=};; esac; done\n'
@@ -486,10 +505,17 @@ class CommandLine(LaunchCase):
                 (("--guests", "1"), "--guests 1"), (("--pair", "0,2"), "--pair 0,2"),
                 (("--pair", "1,1"), "--pair 1,1"), (("--pair", "1"), "'1': write two guests"),
                 (("--cpus", "0"), "--cpus 0: a guest has 1 or more"),
-                (("--cpus", "2", "--time", "sync"), "--cpus 2: in synchronised time a guest has 1")):
+                (("--cpus", "2", "--time", "sync"), "--cpus 2: in synchronised time a guest has 1"),
+                (("--network", "--time", "sync"), "--network: it has no simulated time")):
             status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push", *arguments))
             self.assertEqual(status, 2)
             self.assertIn(because, err)
+
+    def test_a_network_without_its_modules_is_told_with_what_makes_them(self):
+        arguments = ("--network", "--world-folder", "/none", "push")
+        status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, *arguments))
+        self.assertEqual(status, 1)
+        self.assertIn('--network: there is no /none/network with its modules ("make guest-world" makes it)', err)
 
     def test_two_launches_do_not_share_a_folder(self):
         first = self.start(GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")
