@@ -78,30 +78,31 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("vfio-user:PATH")
       ->allow_extra_args(false);
   app.add_option("--peb-host", arguments.peb_hosts,
-                 "Add a node: a host with a PEB, and a slot for each PATH at which the\n"
-                 "device in it is served. Behind those of --node in number")
+                 "Add a node: a host with a PEB, and a slot for each PATH, where the\n"
+                 "device in the slot is served. Numbered after those of --node")
       ->type_name("vfio-user:PATH[,PATH...]")
       ->allow_extra_args(false);
   app.add_option("--peb-device", arguments.peb_devices,
                  "Add a node: a box with a PEB, and in it the device of the vfio-user\n"
-                 "server at PATH, which runs already. Behind those of --peb-host")
+                 "server at PATH, which must already run. Numbered after those of\n"
+                 "--peb-host")
       ->type_name("vfio-user:PATH")
       ->allow_extra_args(false);
   app.add_option("--assign", arguments.assignments,
-                 "Put the device of node DEVICE into slot SLOT (0) of node HOST; by hand\n"
-                 "later: exrnicctl assign. Can be repeated")
+                 "Put the device of node DEVICE into slot SLOT (default 0) of node HOST.\n"
+                 "Can be repeated. While the simulation runs: exrnicctl assign")
       ->type_name("HOST[.SLOT]=DEVICE")
       ->allow_extra_args(false);
   app.add_option("--reach-memory", arguments.reach_memory,
-                 "How RNICs reach the memory of their clients. files: it is granted as\n"
-                 "files, as QEMU and libverbs-lite do. messages: what is granted without\n"
-                 "one is reached, too, such as by a --peb-device of another exrnic-sim.\n"
+                 "How RNICs reach the memory of their clients. files: clients grant it as\n"
+                 "files, as QEMU and libverbs-lite do. messages: memory granted without a\n"
+                 "file is reached, too, such as by a --peb-device of another exrnic-sim.\n"
                  "All nodes wait for each such access; a client that does not answer one\n"
-                 "within 5 s is let go")
+                 "within 5 s is disconnected")
       ->type_name("files|messages")
       ->capture_default_str();
   app.add_option("--profile", arguments.profile,
-                 fmt::format("Link profile, or the path of a .json file. There are\n{}",
+                 fmt::format("Link profile, or the path of a .json file. The profiles are\n{}",
                              fmt::join(profile_names(), ", ")))
       ->type_name("NAME|FILE")
       ->capture_default_str();
@@ -109,23 +110,23 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Network of the nodes: back-to-back, star, ring, two-levels, leaf-spine,\n"
                  "fat-tree:K, dragonfly:P, torus:AxB[xC], or the path of a .json file.\n"
                  "NAME:N has N nodes; those beyond the ones given by --node have no\n"
-                 "host. Default: what the profile says")
+                 "host. Default: that of the profile")
       ->type_name("NAME|NAME:N|FILE");
   app.add_option("--fabric", arguments.fabric,
-                 "Who gives nodes their identifiers and switches their routes: static, this\n"
-                 "program before anything begins, or managed, a fabric's manager (exrnic-fm)\n"
-                 "on any node. Until it has been there nodes have no link")
+                 "What gives nodes their identifiers and switches their routes. static: this\n"
+                 "program, before the simulation starts. managed: a fabric manager\n"
+                 "(exrnic-fm) on any node; until it has done so, nodes have no link")
       ->type_name("static|managed")
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--window-bar", [&arguments](const std::string& size) { arguments.window_bar = size; },
          "Size of BAR 4 of each RNIC, which shows remote windows: 64M, 128M, ... 4G.\n"
-         "It is divided among 64 windows. Default: 64M")
+         "It is divided into 64 windows. Default: 64M")
       ->type_name("SIZE");
   app.add_option("--core", arguments.core,
-                 "RNIC core: rtl, the verilated SystemVerilog,\n"
-                 "or ref, the reference model: same behaviour, other timing;\n"
-                 "or lockstep: rtl, compared with ref in all it does. PEBs likewise")
+                 "RNIC core: rtl, the verilated SystemVerilog;\n"
+                 "ref, the reference model: same behaviour, different timing;\n"
+                 "or lockstep: rtl, compared with ref in everything. Also for PEBs")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
@@ -134,7 +135,7 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Also reorder_frames=N, hold_ns=N, delay_ns=N")
       ->type_name("KIND=P,...");
   app.add_option("--faults-at", arguments.faults_at,
-                 "The same for one line alone, named by its end: node0, or a\n"
+                 "The same for one line only, named by its end: node0, or a\n"
                  "switch's port such as switch0.2; can be repeated")
       ->type_name("END:KIND=P,...")
       ->allow_extra_args(false);
@@ -143,13 +144,13 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--time", arguments.time,
                  "free: guests run at their own speed. sync:FILE: guests and\n"
-                 "simulation have one time, which they share in FILE; each QEMU\n"
-                 "has the plugin libexrnic-time.so,clock=FILE,guest=N")
+                 "simulation share one time, in FILE; each QEMU needs the\n"
+                 "plugin libexrnic-time.so,clock=FILE,guest=N")
       ->type_name("free|sync:FILE")
       ->capture_default_str();
   app.add_option("--threads", arguments.threads,
-                 "Simulate nodes in N threads: the same results, sooner. auto: as many\n"
-                 "as processors are left when each node's host has one; one alone for\n"
+                 "Simulate nodes in N threads: the same results, faster. auto: as many\n"
+                 "as processors are left when each node's host has one; only one for\n"
                  "--core lockstep, --time sync, --trace, --losses, --gdb and\n"
                  "--reach-memory messages")
       ->type_name("N|auto")
@@ -159,13 +160,13 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "program ends (sim/workload/README.md)")
       ->type_name("FILE");
   app.add_option("--partition", arguments.partition,
-                 "With mpirun exrnic-sim-mpi: which rank has which nodes and switches,\n"
+                 "With mpirun exrnic-sim-mpi: which rank has which nodes and switches:\n"
                  "auto or a .json file (sim/ranks/README.md)")
       ->type_name("auto|FILE")
       ->capture_default_str();
   app.add_option("--results", arguments.results,
-                 "Write how each flow of the workload went to FILE: as CSV if it ends\n"
-                 "in .csv, else as JSON")
+                 "Write the results of each flow of the workload to FILE: as CSV if its\n"
+                 "name ends in .csv, otherwise as JSON")
       ->type_name("FILE");
   app.add_option("--stats", arguments.stats,
                  "At exit, write statistics to FILE, as JSON: counters of nodes, links\n"
@@ -173,11 +174,11 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_option("--capture", arguments.capture,
                  "Capture what passes each Ethernet port, in simulated time, to\n"
-                 "DIR/PORT.pcap, for Wireshark (tools/wireshark) and its kin")
+                 "DIR/PORT.pcap, for Wireshark (tools/wireshark) and similar tools")
       ->type_name("DIR");
   app.add_option("--control", arguments.control,
                  "Serve a control socket at PATH, for exrnicctl: counters, and\n"
-                 "faults by hand while the simulation runs")
+                 "manual faults while the simulation runs")
       ->type_name("PATH");
   app.add_option("--gdb", arguments.gdb,
                  "Let GDB debug the firmware of a node: target remote PATH; can\n"
@@ -185,36 +186,34 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("NODE:PATH")
       ->allow_extra_args(false);
   app.add_option("--retired", arguments.retired,
-                 "Write every instruction of the processor of a node to FILE, and how\n"
-                 "many cycles each function took; can be repeated")
+                 "Write every instruction of a node's processor to FILE, and how many\n"
+                 "cycles each function took; can be repeated")
       ->type_name("NODE:FILE")
       ->allow_extra_args(false);
   app.add_option("--symbols", arguments.symbols,
-                 "Names for --retired, as nm writes them: FILE is firmware.symbols")
+                 "Symbol names for --retired, in the format of nm: FILE is firmware.symbols")
       ->type_name("FILE");
   app.add_option("--trace", arguments.trace,
                  "Write what happens to each work request to FILE, for Perfetto or\n"
-                 "chrome://tracing: JSON, in simulated time, about 30 KB for one")
+                 "chrome://tracing: JSON, in simulated time, about 30 KB each")
       ->type_name("FILE");
   app.add_option("--losses", arguments.losses,
                  "Write each frame that does not arrive, or is refused, to FILE: when,\n"
-                 "where, why, and its work request; a line of JSON for one. For exrnicctl why")
+                 "where, why, and its work request; a line of JSON each. For exrnicctl why")
       ->type_name("FILE");
   app.add_option("--waves", arguments.waves,
                  "Write the signals of one node's RTL to FILE, as FST, with FILE.gtkw for\n"
-                 "GTKWave: from simulated time `from`, or else the node's first doorbell,\n"
+                 "GTKWave: from simulated time `from` (default: the node's first doorbell)\n"
                  "to `to`, or for `length` (100000). Needs the program exrnic-sim-waves")
       ->type_name("FILE[,node=N][,from=NS][,to=NS][,length=NS]");
   app.footer(
-      std::string(
-          rtl_core_is_checked()
-              ? "This program checks what the blocks of the RTL assert. Where that does not hold "
-                "it ends\nwith exit code 1, behind a line on stdout that names it.\n\n"
-              : "") +
+      std::string(rtl_core_is_checked()
+                      ? "This program checks the assertions of the RTL. If one fails, the program\n"
+                        "ends with exit code 1, after a line on stdout that names it.\n\n"
+                      : "") +
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
-      "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
-      "with\n"
-      "--core lockstep, that the cores disagree.\n\n"
+      "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed,\n"
+      "or with --core lockstep that the cores disagree.\n\n"
       "Example: two nodes, one frame in a thousand lost\n"
       "  exrnic-sim --node vfio-user:a.sock --node vfio-user:b.sock --faults drop=0.001");
 }

@@ -8,13 +8,13 @@
     python3 sim/launch --processes run "COMMAND"
                                         the same as processes of this machine, without guests
 
-Of COMMAND, {node}, {nodes}, {oob}, {addresses} and {network} are replaced: placeholders.py. --put and --take bring
-files into the guests, and out of them.
+In COMMAND, {node}, {nodes}, {oob}, {addresses} and {network} are replaced: see placeholders.py. --put and --take copy
+files into the guests and out of them.
 
-With --guests N there are N of them, joined as --topology says; the two of --pair push.
+With --guests N there are N guests, connected as --topology says; the two of --pair push.
 
-Exit status: 0 if all went well; of "run", that of the first guest's or process' command that failed; else 1; 130 after
-Ctrl-C.
+Exit status: 0 if all went well; for "run", that of the first command that failed in a guest or process; otherwise 1;
+130 after Ctrl-C.
 """
 
 import argparse
@@ -56,51 +56,51 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(
         prog=os.environ.get("EXRNIC_LAUNCH_NAME", "launch"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("push", "run", "shell"))
-    parser.add_argument("command", nargs="?", help="for run: what the guests do")
+    parser.add_argument("command", nargs="?", help="for run: the guests' command")
     parser.add_argument("--directory", type=pathlib.Path,
-                        help="for logs, made anew; one with other files is refused (default: "
+                        help="folder for logs; made anew, but refused if it has other files (default: "
                         f"{_PLACES.runs}/WHAT)")
     parser.add_argument("--guests", type=int, default=2)
     parser.add_argument("--processes", action="store_true",
-                        help="for run: no guests; COMMAND is run for each of the --guests nodes, and VL_DEVICE names "
-                        "its RNIC")
+                        help="for run: no guests; COMMAND runs once for each of the --guests nodes, and VL_DEVICE "
+                        "names its RNIC")
     parser.add_argument("--programs", type=pathlib.Path, action="append", metavar="FOLDER",
-                        help="with --processes: first in PATH; can be repeated (default: those of the build)")
+                        help="with --processes: comes first in PATH; can be repeated (default: those of the build)")
     parser.add_argument("--parent", type=int, metavar="PID", help=argparse.SUPPRESS)  # end with it
     parser.add_argument("--pair", type=pair_of, default=(0, 1), metavar="A,B",
-                        help="the two guests whose second serial ports are joined (default: 0,1)")
+                        help="the two guests whose second serial ports are connected (default: 0,1)")
     parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
-                        "(default: what the profile says)")
+                        "(default: that of the profile)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
     parser.add_argument("--window-bar", metavar="SIZE",
-                        help="BAR 4 of the RNICs, as exrnic-sim's: 64M to 4G (default: 64M)")
+                        help="size of BAR 4 of the RNICs, as for exrnic-sim: 64M to 4G (default: 64M)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--gdb", action="store_true",
-                        help="for shell: the guests' kernels wait for GDB, with a guestN.gdb that knows the modules")
+                        help="for shell: the guests' kernels wait for GDB; guestN.gdb knows the modules")
     parser.add_argument("--modules", type=pathlib.Path, default=_PLACES.modules, metavar="FOLDER",
-                        help="with --gdb: where the guests' modules are, with symbols (default: %(default)s)")
+                        help="with --gdb: folder of the guests' modules with symbols (default: %(default)s)")
     records.add_options(parser)
     extras.add_options(parser)
-    parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
+    parser.add_argument("--kernel-arguments", default="", help="further arguments for the guests' kernels")
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
-                        help="of a guest, as QEMU's -m (default: %(default)s)")
+                        help="memory of a guest, as for QEMU's -m (default: %(default)s)")
     parser.add_argument("--cpus", type=int, default=1,
-                        help="processors of a guest, as QEMU's -smp (default: %(default)s)")
+                        help="processors of a guest, as for QEMU's -smp (default: %(default)s)")
     parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
     parser.add_argument("--ethernet", action="store_true",
-                        help="guests have the RNICs' Ethernet interfaces, node N with 10.101.(N / 256).(N %% 256)")
+                        help="guests have the RNICs' Ethernet interfaces; node N has 10.101.(N / 256).(N %% 256)")
     parser.add_argument("--boot-seconds", type=float,
-                        help="time limit until guests have booted (default: 60, in synchronised time 300)")
+                        help="time limit for guests to boot (default: 60, in synchronised time 300)")
     parser.add_argument("--run-seconds", type=float,
-                        help="time limit of the guests' command (default: 120, in synchronised time 600)")
+                        help="time limit for the guests' command (default: 120, in synchronised time 600)")
     parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
                         default=os.environ.get("ACCEL", "tcg"), help="default: ACCEL, or tcg")
     parser.add_argument("--time", choices=("free", "sync"), default=os.environ.get("TIME", "free"),
-                        help="sync: guests and simulator have one time (default: TIME, or free)")
+                        help="sync: guests and simulator share one time (default: TIME, or free)")
     parser.add_argument("--plugin", type=pathlib.Path,
                         default=_PLACES.plugin,
-                        help="for QEMU, in synchronised time")
+                        help="QEMU plugin for synchronised time")
     parser.add_argument("--sim", type=pathlib.Path, default=_PLACES.sim)
     parser.add_argument("--initramfs", type=pathlib.Path, default=_PLACES.initramfs)
     found.add_options(parser)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""In the place of exrnic-sim: each node's RNIC is in a box of its own, with a PEB, and a host has it across a network.
+"""Replaces exrnic-sim: each node's RNIC is in a box of its own, with a PEB, and a host has it across a network.
 
     python3 sim/launch --sim sim/launch/behind_pebs.py push
 
-One exrnic-sim has the RNICs and the network between them, another one hosts, boxes and the network of the PEBs. The
-first gets --core and --window-bar, both get --profile, the second all else. Each writes a log: rnics.log, pebs.log.
+One exrnic-sim has the RNICs and the network between them; another has hosts, boxes and the network of the PEBs. The
+first gets --core and --window-bar, both get --profile, the second everything else. Each writes a log: rnics.log,
+pebs.log.
 """
 
 import argparse
@@ -28,10 +29,10 @@ _POLL_SECONDS = 0.01
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      allow_abbrev=False)
-    parser.add_argument("--node", action="append", default=[], metavar="vfio-user:PATH", help="as exrnic-sim's", required=True)
-    parser.add_argument("--core", default="rtl", help="of the RNICs (default: %(default)s)")
-    parser.add_argument("--window-bar", default="64M", help="of the RNICs (default: %(default)s)")
-    parser.add_argument("--profile", default="dc-25g", help="of both networks (default: %(default)s)")
+    parser.add_argument("--node", action="append", default=[], metavar="vfio-user:PATH", help="as for exrnic-sim", required=True)
+    parser.add_argument("--core", default="rtl", help="core of the RNICs (default: %(default)s)")
+    parser.add_argument("--window-bar", default="64M", help="size of BAR 4 of the RNICs (default: %(default)s)")
+    parser.add_argument("--profile", default="dc-25g", help="profile of both networks (default: %(default)s)")
     parser.add_argument("--exrnic-sim", type=pathlib.Path, default=_EXRNIC_SIM, help="the program (default: %(default)s)")
     return parser.parse_known_args()
 

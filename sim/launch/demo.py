@@ -3,8 +3,8 @@
 """Two processes exchange data through two simulated RNICs, without guests ("make demo").
 
 Each process is the driver of its RNIC (VL_DEVICE=sim:PATH). exrnic-sim has the two RNICs, their PCIe
-links and the Ethernet between them. It ends well if both processes do, and their rows say that all
-that was moved was compared; see demo_report.py.
+links and the Ethernet between them. The demo succeeds if both processes do, and their rows say that
+everything that was moved was compared; see demo_report.py.
 """
 
 import argparse
@@ -35,13 +35,13 @@ def parse_arguments():
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/demo",
-                        help="for logs, made anew; one with other files is refused "
+                        help="folder for logs; made anew, but refused if it has other files "
                         "(default: build/run/demo)")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("arguments", nargs="*", metavar="-- ARG",
                         help="passed on to the program, such as -- --sizes 8,64")
     parser.add_argument("--program", type=pathlib.Path,
-                        help="any that takes --node, --oob and --device, and prints rows "
+                        help="any program that takes --node, --oob and --device, and prints rows "
                         "(default: exrnic-demo)", default=_DEMO)
     records.add_options(parser)
     options = parser.parse_args()

@@ -222,21 +222,21 @@ def option(check):
 
 def add_options(parser):
     parser.add_argument("--world", action="store_true",
-                        help="run the command in the guests' distribution, which \"make guest-world\" makes, with "
-                        "--ethernet, and with the provider of rdma-core that \"make provider\" makes")
+                        help="run the command in the guests' distribution (made by \"make guest-world\"), with "
+                        "--ethernet and the provider of rdma-core (made by \"make provider\")")
     parser.add_argument("--world-folder", type=pathlib.Path, default=_SIM.parent / "build/deps/world",
-                        help="where it is, if not in build/deps/world")
+                        help="folder of the distribution, if not build/deps/world")
     parser.add_argument("--network", action="store_true",
-                        help="an Ethernet network among all guests beside the RNICs, by virtio: node N has "
-                        "172.31.(N / 256).(N %% 256). Its modules are in the folder of --world; in free time")
+                        help="a virtio Ethernet network among all guests, besides the RNICs: node N has "
+                        "172.31.(N / 256).(N %% 256). Its modules are in the folder of --world; in free time only")
     parser.add_argument("--put", metavar="FILE[:PATH]", type=option(put_of), action="append", default=[],
-                        help="a file or folder for the guests, at PATH, or under its name among the programs; can "
+                        help="a file or folder for the guests, at PATH, or under its own name among the programs; can "
                         "be repeated")
     parser.add_argument("--take", metavar="PATH", type=option(path_to_take), action="append", default=[],
-                        help="a file or folder of each guest, which is in DIRECTORY/guestN after the end, also if the "
+                        help="a file or folder to copy from each guest to DIRECTORY/guestN at the end, even if the "
                         "command fails; can be repeated")
     parser.add_argument("--disk", metavar="IMAGE", type=option(disk_of), action="append", default=[],
-                        help="a disk of each guest (NVMe); what guests write is gone at their end; can be repeated")
+                        help="an NVMe disk for each guest; what a guest writes is lost when it ends; can be repeated")
 
 
 def disk_of(text):

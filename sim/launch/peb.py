@@ -59,13 +59,13 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
     parser.add_argument("--faults", default="drop=0.01",
-                        help="of every line, as exrnic-sim has them (default: %(default)s)")
-    parser.add_argument("--mebibytes", type=int, default=8, help="that are written (default: %(default)s)")
-    parser.add_argument("--capture", action="store_true", help="what passes each port, to DIRECTORY/capture")
+                        help="faults of every line, as for exrnic-sim (default: %(default)s)")
+    parser.add_argument("--mebibytes", type=int, default=8, help="how many to write (default: %(default)s)")
+    parser.add_argument("--capture", action="store_true", help="capture what passes each port, to DIRECTORY/capture")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/peb",
-                        help="for logs, made anew; one with other files is refused (default: build/run/peb)")
+                        help="folder for logs; made anew, but refused if it has other files (default: build/run/peb)")
     parser.add_argument("--sim", type=found.file_from_here, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("--nvme", type=found.file_from_here, default=_BUILD / "host/sim/devices/nvme/exrnic-nvme")
     parser.add_argument("--exrnicctl", type=found.file_from_here, default=_BUILD / "host/tools/exrnicctl/exrnicctl")

@@ -15,14 +15,14 @@ _WAVES = "waves.fst"
 
 def add_options(parser):
     parser.add_argument("--capture", action="store_true",
-                        help=f"what passes each Ethernet port, to DIRECTORY/{_CAPTURE}/PORT.pcap")
+                        help=f"capture what passes each Ethernet port, to DIRECTORY/{_CAPTURE}/PORT.pcap")
     parser.add_argument("--trace", action="store_true",
-                        help=f"the life of each work request, to DIRECTORY/{page.TRACE}")
+                        help=f"write the life of each work request to DIRECTORY/{page.TRACE}")
     parser.add_argument("--page", action="store_true",
-                        help=f"to DIRECTORY/{page.PAGE}: network, counters, each frame that was lost, and why; with "
-                        "--trace the slowest work requests")
+                        help=f"write DIRECTORY/{page.PAGE}: network, counters, each lost frame and why; with --trace "
+                        "also the slowest work requests")
     parser.add_argument("--waves", metavar="WINDOW", nargs="?", const="",
-                        help=f"the signals of one core, to DIRECTORY/{_WAVES}: node=N,from=NS,to=NS or "
+                        help=f"write the signals of one core to DIRECTORY/{_WAVES}: node=N,from=NS,to=NS or "
                         "length=NS (default: node 0, 100 us from its first doorbell); needs --sim "
                         "exrnic-sim-waves")
 

@@ -238,11 +238,11 @@ void why(const Arguments& arguments) {
 void describe_why(CLI::App& app, Arguments& arguments) {
   auto* command = app.add_subcommand(
       "why",
-      "Print which frames did not arrive, or were refused: where, why, and of which work request");
+      "Print which frames did not arrive, or were refused: where, why, and for which work request");
   command->add_option(
       "losses", arguments.losses,
-      "What exrnic-sim --losses has written (default: the newest below ./build/run)");
-  command->add_flag("--all", arguments.all, "Each of them, not the last 20");
+      "File written by exrnic-sim --losses (default: the newest below ./build/run)");
+  command->add_flag("--all", arguments.all, "All of them, not only the last 20");
   command->add_flag("--json", arguments.json, "As one line of JSON");
   command->callback([&] { why(arguments); });
 }
@@ -250,38 +250,39 @@ void describe_why(CLI::App& app, Arguments& arguments) {
 void describe_fabric(CLI::App& app, Arguments& arguments) {
   auto* command = app.add_subcommand(
       "fabric",
-      "Print the map of the fabric: nodes, switches, lines. What is wrong with it goes to stderr;\n"
-      "exit status 1 then");
+      "Print the map of the fabric: nodes, switches, lines. Problems go to stderr, and the exit\n"
+      "status is then 1");
   command->add_option(
       "--device", arguments.rnic,
       "The RNIC to look from: exrnic0, or sim:PATH (default: VL_DEVICE, or exrnic0)");
-  command->add_option("--key-file", arguments.key_file, "As exrnic-fm has it");
-  command->add_flag("--dot", arguments.dot, "As a graph for Graphviz: | dot -Tsvg");
+  command->add_option("--key-file", arguments.key_file,
+                      "File with the fabric's key, as for exrnic-fm");
+  command->add_flag("--dot", arguments.dot, "Print a graph for Graphviz: | dot -Tsvg");
   command->callback([&] { show_fabric(arguments); });
 }
 
 void describe_counters(CLI::App& app, Arguments& arguments) {
   auto* stat_command = app.add_subcommand("stat", "Print the counters of all nodes");
-  auto* top_command = app.add_subcommand("top", "Print them again and again, with what is new");
+  auto* top_command = app.add_subcommand("top", "Print the counters repeatedly, with the changes");
   for (CLI::App* command : {stat_command, top_command}) {
-    command->add_flag("--all", arguments.all, "Counters that are zero, too");
+    command->add_flag("--all", arguments.all, "Include counters that are zero");
     command->add_option("--sysfs", arguments.sysfs, "Where the driver shows its RNICs")
         ->capture_default_str();
   }
   stat_command->add_flag("--json", arguments.json, "As one line of JSON");
   stat_command->callback([&] { stat(arguments); });
-  top_command->add_option("--interval", arguments.interval, "Seconds between two looks")
+  top_command->add_option("--interval", arguments.interval, "Seconds between updates")
       ->check(CLI::Range(0.01, 3600.0))
       ->capture_default_str();
-  top_command->add_option("--count", arguments.count, "Looks; 0: without end")
+  top_command->add_option("--count", arguments.count, "Number of updates; 0: no limit")
       ->capture_default_str();
   top_command->callback([&] { top(arguments); });
 }
 
 void describe_link(CLI::App& app, Arguments& arguments) {
   auto* command = app.add_subcommand(
-      "link", "Cut a link, or make it bad: exrnicctl link 0-1 --drop 0.01 --seed 7");
-  command->add_option("link", arguments.link, "By its ends: 0-1, 2-switch0, leaf0.4-spine1")
+      "link", "Cut a link, or make it faulty: exrnicctl link 0-1 --drop 0.01 --seed 7");
+  command->add_option("link", arguments.link, "Named by its ends: 0-1, 2-switch0, leaf0.4-spine1")
       ->required();
   command
       ->add_option("action", arguments.action,
@@ -290,15 +291,15 @@ void describe_link(CLI::App& app, Arguments& arguments) {
   for (const char* kind : {"drop", "duplicate", "reorder", "corrupt", "delay"}) {
     command->add_option_function<double>(
         std::string("--") + kind, [&arguments, kind](double rate) { arguments.rates[kind] = rate; },
-        "Probability that this strikes a frame; replaces all faults of before");
+        "Probability of this fault per frame; replaces all earlier faults");
   }
   command->add_option("--reorder-frames", arguments.reorder_frames,
-                      "Frames that pass, with reorder");
-  command->add_option("--hold-ns", arguments.hold_ns, "... or this long, if none come");
-  command->add_option("--delay-ns", arguments.delay_ns, "How late a frame is, with delay");
+                      "With reorder: how many frames overtake a late one");
+  command->add_option("--hold-ns", arguments.hold_ns, "... or how late it is, if none come");
+  command->add_option("--delay-ns", arguments.delay_ns, "With delay: how late a frame is");
   command->add_option("--seed", arguments.seed, "Same seed, same faults");
   command->add_option("--towards", arguments.towards,
-                      "One direction alone, by the end it leads to");
+                      "One direction only, named by the end it leads to");
   command->callback([&] { link(arguments); });
 }
 
@@ -307,8 +308,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.fallthrough();
   app.add_option(
          "--control", arguments.control,
-         "The simulator's control socket. Default: that of the one simulator that runs below\n"
-         "./build/run; stat and top in a guest: its driver")
+         "The simulator's control socket. Default: that of the only simulator running below\n"
+         "./build/run; for stat and top in a guest: its driver")
       ->envname("EXRNIC_CONTROL");
   auto* status_command = app.add_subcommand("status", "Print nodes, links and their faults");
   status_command->add_flag("--json", arguments.json, "As one line of JSON");
@@ -317,13 +318,15 @@ void describe(CLI::App& app, Arguments& arguments) {
   describe_link(app, arguments);
   describe_why(app, arguments);
   describe_fabric(app, arguments);
-  auto* command = app.add_subcommand("partition", "Let groups of nodes hear only themselves");
-  command->add_option("groups", arguments.groups, "Such as 0,1 2,3; the others are one more");
-  command->add_flag("--heal", arguments.heal, "Everybody hears everybody");
+  auto* command = app.add_subcommand("partition", "Let nodes hear only those of their own group");
+  command->add_option("groups", arguments.groups,
+                      "Such as 0,1 2,3; all others form one more group");
+  command->add_flag("--heal", arguments.heal, "All nodes hear each other again");
   command->callback([&] { partition(arguments); });
   command = app.add_subcommand("assign", "Put the device of a node into a slot of a host");
   command->add_option("slot", arguments.slot, "As HOST.SLOT, or HOST for its slot 0")->required();
-  command->add_option("device", arguments.device, "Number of its node, or none")->required();
+  command->add_option("device", arguments.device, "Number of the device's node, or none")
+      ->required();
   command->callback([&] { assign(arguments); });
 }
 
@@ -331,7 +334,7 @@ void describe(CLI::App& app, Arguments& arguments) {
 }  // namespace exrnic::ctl
 
 int main(int argc, char** argv) {
-  CLI::App app("Watches RNICs, and breaks their network by hand", "exrnicctl");
+  CLI::App app("Watches RNICs, and breaks their network on demand", "exrnicctl");
   exrnic::ctl::Arguments arguments;
   exrnic::ctl::describe(app, arguments);
   try {

@@ -75,24 +75,24 @@ CLI::Validator between(double least, double most) {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--device", arguments.device,
-                 "The RNIC by which it talks: exrnic0, or sim:PATH, a node of exrnic-sim.\n"
+                 "The RNIC that it uses: exrnic0, or sim:PATH, a node of exrnic-sim.\n"
                  "Default: VL_DEVICE, or exrnic0")
       ->type_name("NAME");
   app.add_option("--key-file", arguments.key_file,
                  "A file with the fabric's key, up to 16 hexadecimal digits. Devices with\n"
-                 "another key are left alone. Default: no key, and whoever comes may manage")
+                 "another key are left alone. Default: no key, and anyone may manage")
       ->type_name("FILE");
   app.add_flag("--standby", arguments.standby,
-               "Wait until the manager that there is stands still, and take over then");
-  app.add_flag("--once", arguments.once, "End when all is written, instead of watching");
+               "Wait until the present manager stands still, then take over");
+  app.add_flag("--once", arguments.once, "End when everything is written, instead of watching");
   app.add_option("--map", arguments.map_file, "Keep the map as text in this file")
       ->type_name("FILE");
   app.add_option("--dot", arguments.dot_file,
                  "Keep the map as a graph in this file, for Graphviz: dot -Tsvg FILE")
       ->type_name("FILE");
   app.add_option("--assign", arguments.assignments,
-                 "Give the device of the PEB with GUID DEVICE to port PORT (0) of the PEB\n"
-                 "with GUID HOST, both in hexadecimal digits. Can be repeated")
+                 "Give the device of the PEB with GUID DEVICE to port PORT (default 0) of\n"
+                 "the PEB with GUID HOST, both in hexadecimal digits. Can be repeated")
       ->type_name("HOST[.PORT]=DEVICE")
       ->allow_extra_args(false);
   app.add_option("--sweep", arguments.sweep_s, "Seconds between looks at all devices")
@@ -103,7 +103,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->check(between(0.01, 3600.0))
       ->capture_default_str();
   app.add_option("--timeout", arguments.timeout_ms,
-                 "Milliseconds that a device has for an answer at the first try")
+                 "Milliseconds that a device has to answer the first try")
       ->check(between(1.0, 60'000.0))
       ->capture_default_str();
 }
@@ -213,11 +213,10 @@ class Program {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Manages a fabric of exrnic: discovers its nodes and switches, gives nodes their numbers, "
-      "sets\n"
-      "routes, and repairs them when lines or devices come and go. Ends with SIGINT or SIGTERM; "
-      "the\n"
-      "fabric goes on without it.",
+      "Manages an exrnic fabric: discovers its nodes and switches, numbers the nodes, sets "
+      "routes,\n"
+      "and repairs them when lines or devices come and go. Ends on SIGINT or SIGTERM; the fabric\n"
+      "keeps working without it.",
       "exrnic-fm");
   Arguments arguments;
   describe(app, arguments);
