@@ -47,10 +47,16 @@ build: host guest ## Develop | Build everything: simulator, libraries, tests, ke
 # come or go in the list of what Verilator reads.
 CONFIGURED = grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)" build/host/CMakeCache.txt
 
+UP_TO_DATE = [[ -z "$(WERROR)" && build/host/build.ninja -nt rtl-model/rtl.f ]]
+WITH_TESTS = grep -qsx "EXRNIC_TESTS:BOOL=ON" build/host/CMakeCache.txt
+
 # WERROR=1, or 0: whether the compilers' warnings are errors, from then on. It builds all anew.
-CONFIGURE = $(CONFIGURED) || rm -rf build/host; \
-  [[ -z "$(WERROR)" && build/host/build.ninja -nt rtl-model/rtl.f ]] || \
-  cmake -S . -B build/host -G Ninja $(if $(WERROR),-DEXRNIC_WERROR=$(WERROR))
+CMAKE = cmake -S . -B build/host -G Ninja $(if $(WERROR),-DEXRNIC_WERROR=$(WERROR))
+CONFIGURE = $(CONFIGURED) || rm -rf build/host; $(UP_TO_DATE) && $(WITH_TESTS) || $(CMAKE) -DEXRNIC_TESTS=ON
+
+# For programs alone. In a fresh clone without the models of the tests, which Verilator reads for a minute; else with what there was.
+CONFIGURE_PROGRAMS = $(CONFIGURED) || rm -rf build/host; \
+  $(UP_TO_DATE) || $(CMAKE) $$($(WITH_TESTS) || echo -DEXRNIC_TESTS=OFF)
 
 # Java is 116 MB that nobody needs who runs the guests alone. What was configured without it is configured anew.
 host: setup
@@ -61,7 +67,7 @@ host: setup
 
 # What two guests need, and no more: no test is built.
 guest-programs: setup
-	@$(ENV) $(CONFIGURE)
+	@$(ENV) $(if $(CHECKED),$(CONFIGURE),$(CONFIGURE_PROGRAMS))
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-time \
 	  $(basename $(notdir $(GUEST_FIRMWARE))) $(notdir $(GUEST_PROGRAMS))
 
@@ -188,7 +194,7 @@ WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >
 CORE ?= rtl
 demo: ## Use | Two processes exchange data through simulated RNICs, without guests or root (seconds). CAPTURE=1 TRACE=1 PAGE=1 WAVES=1 ASSERT=1 CORE=ref
 	@tools/setup/setup.sh host
-	@$(ENV) $(CONFIGURE)
+	@$(ENV) $(if $(CHECKED),$(CONFIGURE),$(CONFIGURE_PROGRAMS))
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-demo
 	@$(WAVES_PROGRAM)
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)

@@ -125,6 +125,8 @@ target_include_directories(exrnic_verilated SYSTEM PUBLIC
 find_package(Threads REQUIRED)
 target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
 
+option(EXRNIC_TESTS "With the models that tests alone need. Without them programs can be built, and no tests" ON)
+
 # exrnic_take_model(LIB CLASS): as another build tree, EXRNIC_MODELS, has made it.
 function(exrnic_take_model lib class)
   file(RELATIVE_PATH folder ${CMAKE_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
@@ -146,6 +148,10 @@ function(exrnic_verilate lib top)
   endif()
   if(EXRNIC_MODELS)
     exrnic_take_model(${lib} ${ARG_PREFIX})
+    return()
+  endif()
+  if(NOT EXRNIC_TESTS AND (ARG_QUICK OR ARG_CHECKED))
+    add_library(${lib} INTERFACE)
     return()
   endif()
   if(ARG_LIST)

@@ -24,7 +24,7 @@ def _filled():
                 if selector and "value" not in selector:
                     add(selector)
         for series in entry.get("series", []):
-            xs = [64] + [point["x"] for point in series["paper"] if "x" in point]
+            xs = [64] + [point["x"] for point in series.get("paper", []) if "x" in point]
             for which in ("ours", "limit"):
                 if which in series:
                     add(series[which], entry["x"]["key"], xs)
