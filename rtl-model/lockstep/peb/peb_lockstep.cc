@@ -81,8 +81,10 @@ class LockstepPeb final : public peb::PebCore, private peb::PebSink {
   }
   void request(unsigned port, peb::BusRequest&& request) override {
     if (Port* judged = judged_of(port)) {
-      judged->asked[request.id] = time_ns_;
-      judged->shadow->request(judged->end, peb::BusRequest(request));
+      peb::BusRequest same = request;
+      same.id = judged->next_asked++;
+      judged->asked[request.id] = {same.id, time_ns_};
+      judged->shadow->request(judged->end, std::move(same));
     }
     subject_->request(port, std::move(request));
   }
@@ -119,12 +121,20 @@ class LockstepPeb final : public peb::PebCore, private peb::PebSink {
       const PebShadow::Reached& reached = each.shadow->reached(each.end);
       if (!reached.writes.empty()) missing(port, text(reached.writes.front()));
       if (!reached.requests.empty()) missing(port, text(reached.requests.front()));
-      for (const auto& [id, answer] : reached.answers)
-        if (each.asked.count(id) != 0) missing(port, "an answer, " + text(answer));
+      for (const auto& [id, asked] : each.asked)
+        if (const auto answer = reached.answers.find(asked.shadows_id);
+            answer != reached.answers.end())
+          missing(port, "an answer, " + text(answer->second));
     }
   }
 
  private:
+  // A bus may give an id again, when the shadow has not answered one that was given up: there
+  // each has another one.
+  struct Asked {
+    uint64_t shadows_id = 0;
+    uint64_t time_ns = 0;
+  };
   struct Port {
     bool up = false;
     // It has not heard yet that its life is over, which its peer knows.
@@ -135,7 +145,8 @@ class LockstepPeb final : public peb::PebCore, private peb::PebSink {
     unsigned peers_port = 0;              // ...there
     uint64_t requests = 0;                // of the peer, that have come
     std::map<uint64_t, uint64_t> served;  // name to index
-    std::map<uint64_t, uint64_t> asked;   // id to time
+    uint64_t next_asked = 0;
+    std::map<uint64_t, Asked> asked;  // by id
   };
 
   // ---- Of the subject
@@ -200,11 +211,12 @@ class LockstepPeb final : public peb::PebCore, private peb::PebSink {
     const auto asked = judged.asked.find(came.id);
     if (asked == judged.asked.end()) return differ(port, "an answer to nothing: " + text(came));
     const uint64_t interval = uint64_t{1} << config_.read_timeout_shift;
-    const bool is_late =
-        time_ns_ - asked->second >= interval && came.status != EXRNIC_COMPLETION_STATUS_SUCCESSFUL;
+    const bool is_late = time_ns_ - asked->second.time_ns >= interval &&
+                         came.status != EXRNIC_COMPLETION_STATUS_SUCCESSFUL;
+    const uint64_t shadows_id = asked->second.shadows_id;
     judged.asked.erase(asked);
     auto& answers = judged.shadow->reached(judged.end).answers;
-    const auto expected = answers.find(came.id);
+    const auto expected = answers.find(shadows_id);
     if (is_late) return;
     if (expected == answers.end())
       differ(port, "an answer has come that nobody has given: " + text(came));

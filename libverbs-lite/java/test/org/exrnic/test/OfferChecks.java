@@ -129,11 +129,7 @@ final class OfferChecks {
         client.trigger(ByteBuffer.allocate(4));
         client.trigger(offer(node, 4242, 1, 1, 64, 1, word + 1));
         client.trigger(offer(node, segment.id(), full.number(), free.number(), 64, 1, word));
-        try (PCIe made = await(connected)) {
-          made.sendBuffer().putInt(0, 42);
-          made.send(4);
-          requireEqual(42, segment.cachingBuf().getInt(0));
-        }
+        sends(await(connected), segment);
       }
     }
   }
@@ -175,12 +171,16 @@ final class OfferChecks {
       try (RemoteInterrupt client = fullOf(second)) {
         client.trigger(
             offer(node, segment.id(), full.number(), free.number(), 64, 1, second.getInt(28)));
-        try (PCIe made = await(connected)) {
-          made.sendBuffer().putInt(0, 42);
-          made.send(4);
-          requireEqual(42, segment.cachingBuf().getInt(0));
-        }
+        sends(await(connected), segment);
       }
+    }
+  }
+
+  private static void sends(PCIe made, Segment segment) throws IOException {
+    try (made) {
+      made.sendBuffer().putInt(0, 42);
+      made.send(4);
+      requireEqual(42, segment.cachingBuf().getInt(0));
     }
   }
 
