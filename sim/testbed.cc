@@ -67,6 +67,7 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   for (const auto& item : faults.towards) topology.end_named(item.first);
   SimContext::Scope scope(context_);
   timeline_ = make_timeline(options, topology, context_);
+  if (options.measure_work) timeline_->measure();
   add_stations(options, topology, make_core);
   if (options.tracer != nullptr)
     options.tracer->start(timeline_->island(0), nodes_.front()->rnic().period_ps(), nodes());
@@ -175,6 +176,20 @@ const EthernetLink* Testbed::line_towards(unsigned node) const {
 bool Testbed::busy() {
   agree();
   return context_.pending();
+}
+
+std::map<std::string, double> Testbed::worked_s() const {
+  const Topology& topology = fabric_->topology();
+  std::map<std::string, double> worked;
+  if (timeline_->islands() == 1) return worked;
+  for (unsigned i = 0; i < timeline_->islands(); ++i) {
+    const bool is_node = i < topology.nodes;
+    const double seconds = timeline_->worked_s(i);
+    if (seconds > 0)
+      worked[is_node ? fmt::format("node{}", i) : topology.switches[i - topology.nodes].name] =
+          seconds;
+  }
+  return worked;
 }
 
 void Testbed::agree() {

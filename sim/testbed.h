@@ -71,6 +71,8 @@ struct TestbedOptions {
   // testbeds to the same times, ask the same of busy() and next_event(), and are done at the same
   // time (run_until()). No tracer, and no line without latency.
   const TestbedPart* part = nullptr;
+
+  bool measure_work = false;  // for worked_s(); some 50 ns for each node that does anything
 };
 
 enum class RunResult {
@@ -125,6 +127,8 @@ class Testbed {
 
   // True while anything is in flight: a packet, a timer, a core that is not idle.
   bool busy();
+  // The same as when the last run ended. Ranks need not ask each other.
+  bool was_busy() const { return context_.pending(); }
 
   // Threads that simulate.
   unsigned threads() const { return timeline_->threads(); }
@@ -132,6 +136,10 @@ class Testbed {
   // What has happened: actions of the schedulers that have run. The same with any number of
   // threads.
   uint64_t actions() const { return timeline_->actions(); }
+
+  // Seconds of wall-clock time in which each node and switch that is here was simulated, by its
+  // name. Empty if that is not measured, or if they do not run in windows.
+  std::map<std::string, double> worked_s() const;
 
   // When something happens next; kNothing if nothing is in flight.
   static constexpr SimTime kNothing = ~SimTime{0};

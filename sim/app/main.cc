@@ -22,13 +22,16 @@
 #include "sim/app/options.h"
 #include "sim/app/pebs.h"
 #include "sim/app/stats.h"
+#include "sim/app/waiting.h"
 #include "sim/capture/captures.h"
 #include "sim/control/commands.h"
 #include "sim/control/control_server.h"
 #include "sim/debug/gdb_server.h"
 #include "sim/debug/retire_trace.h"
 #include "sim/files/output_file.h"
+#include "sim/ranks/meeting.h"
 #include "sim/ranks/ranks.h"
+#include "sim/service/ranked_loop.h"
 #include "sim/service/service_loop.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
@@ -105,7 +108,7 @@ std::string description(const Options& options, const Partition& partition) {
                          {"files", nlohmann::json::array()}};
   for (const std::string& argument : options.arguments)
     if (std::filesystem::is_regular_file(argument, error) && argument != options.results_path &&
-        argument != options.stats_path)
+        argument != options.stats_path && argument != options.waiting_path)
       json["files"].push_back(read_data_file(argument, argument, ""));
   return json.dump();
 }
@@ -121,14 +124,20 @@ void require_same(const Options& options, const OwnPart& part) {
 }
 
 // nullptr: alone.
-std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
+std::unique_ptr<OwnPart> own_part(const Options& options, Ranks* ranks) {
   if (ranks == nullptr && options.partition != kAutoPartition)
     throw ExitRequest(
         kUsageError,
         "--partition: this is one process; start several: mpirun -n N exrnic-sim-mpi ...");
   if (ranks == nullptr) return nullptr;
-  if (!options.workload)
-    throw ExitRequest(kUsageError, "several ranks need --workload: nodes with hosts are in one");
+  if (!options.peb_hosts.empty() || !options.peb_devices.empty())
+    throw ExitRequest(kUsageError, "--peb-host, --peb-device: of one process only; leave them out");
+  if (options.reaches_by_messages)
+    throw ExitRequest(kUsageError, "--reach-memory messages: of one process only; take files");
+  if (!options.clock_path.empty())
+    throw ExitRequest(kUsageError, "--time sync: of one process only; take --time free");
+  if (!options.gdb_paths.empty() || !options.retire_paths.empty())
+    throw ExitRequest(kUsageError, "--gdb, --retired: of one process only; leave them out");
   if (!options.trace_path.empty() || !options.losses_path.empty())
     throw ExitRequest(kUsageError, "--trace, --losses: of one process only; leave them out");
   if (options.core == kLockstepCore)
@@ -150,7 +159,6 @@ std::unique_ptr<OwnPart> own_part(Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError, std::string("--partition: ") + error.what());
   }
   require_same(options, *part);
-  if (ranks->rank() != 0) options.stats_path.clear(), options.results_path.clear();
   return part;
 }
 
@@ -166,6 +174,7 @@ TestbedOptions testbed_options(const Options& options, Tracer* tracer, const Own
   testbed.faults_at = options.faults_at;
   testbed.topology = options.topology;
   testbed.threads = options.threads;
+  testbed.measure_work = !options.waiting_path.empty();
   testbed.fabric = options.fabric;
   pebs.describe(testbed);
   return testbed;
@@ -194,9 +203,10 @@ Testbed build(const Options& options, Tracer* tracer, const OwnPart* part, Pebs&
   }
 }
 
-// Of each guest.
-vfio_user::MemoryBudget memory_budget(const Options& options) {
-  size_t sockets = options.sockets.size();
+// Of each guest that is here.
+vfio_user::MemoryBudget memory_budget(const Options& options, const Testbed& testbed) {
+  size_t sockets = 0;
+  for (unsigned id = 0; id < options.sockets.size(); ++id) sockets += testbed.has(id) ? 1 : 0;
   for (const auto& slots : options.peb_hosts) sockets += slots.size();
   return vfio_user::MemoryBudget::share_of(std::max<size_t>(1, sockets));
 }
@@ -204,9 +214,13 @@ vfio_user::MemoryBudget memory_budget(const Options& options) {
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
   const RnicBoard board{options.profile.pcie.max_payload, options.profile.pcie_generation,
                         options.profile.pcie_lanes, options.profile.window_shift};
-  const auto budget = memory_budget(options);
+  const auto budget = memory_budget(options, testbed);
   ServiceLoop::Servers servers;
   for (unsigned id = 0; id < options.sockets.size(); ++id) {
+    if (!testbed.has(id)) {
+      servers.emplace_back();
+      continue;
+    }
     try {
       servers.push_back(std::make_unique<vfio_user::VfioUserServer>(
           options.sockets[id], rnic_pci_description(board), log, budget));
@@ -269,24 +283,50 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+using Json = nlohmann::ordered_json;
+
+// At rank 0 what each rank says; elsewhere nothing.
+std::vector<Json> gather(const Json& own, Ranks* ranks) {
+  if (ranks == nullptr) return {own};
+  const std::string text = own.dump();
+  std::vector<Json> parts;
+  for (const Bytes& part : ranks->gather(Bytes(text.begin(), text.end())))
+    parts.push_back(Json::parse(part.begin(), part.end()));
+  return parts;
+}
+
+// Of all ranks, at rank 0.
+Json statistics_of(const Json& own, const Topology& topology, Ranks* ranks) {
+  if (ranks == nullptr) return own;
+  std::vector<std::string> names;
+  for (const TopologySwitch& item : topology.switches) names.push_back(item.name);
+  std::vector<Json> parts = gather(own, ranks);
+  return parts.empty() ? Json() : merged_statistics(std::move(parts), names);
+}
+
 ControlCommands control_commands(const Options& options, Testbed& testbed,
                                  const ServiceLoop::Servers& servers, const Pebs& pebs,
-                                 std::chrono::steady_clock::time_point start) {
+                                 Ranks* ranks, std::chrono::steady_clock::time_point start) {
   return ControlCommands(
       {testbed, options.seed,
        [&](unsigned node) { return node < servers.size() && servers[node]->connected(); },
-       [&options, &testbed, &servers, &pebs, start] {
-         return statistics(options, testbed, servers, pebs, seconds_since(start));
+       [&options, &testbed, &servers, &pebs, ranks, start] {
+         return statistics_of(statistics(options, testbed, servers, pebs, seconds_since(start)),
+                              testbed.fabric().topology(), ranks);
        },
-       [](const std::string& line) { log("control: " + line); }});
+       [ranks](const Json& own) { return gather(own, ranks); },
+       [ranks](const std::string& line) {
+         if (ranks == nullptr || ranks->rank() == 0) log("control: " + line);
+       }});
 }
 
-std::unique_ptr<ControlServer> serve_control(const std::string& path, ControlCommands& commands) {
+std::unique_ptr<ControlServer> serve_control(const std::string& path,
+                                             const ControlServer::Answer& answer) {
   if (path.empty()) return nullptr;
   try {
     return std::make_unique<ControlServer>(
-        path, [&](const std::string& line) { return commands.answer(line); },
-        ControlCommands::refusal, [](const std::string& line) { log("control: " + line); });
+        path, answer, ControlCommands::refusal,
+        [](const std::string& line) { log("control: " + line); });
   } catch (const std::exception& error) {
     throw ExitRequest(kUsageError, std::string("--control: ") + error.what());
   }
@@ -381,42 +421,16 @@ void run_workload(const Options& options, Testbed& testbed, const StopSignal& st
   });
 }
 
-using Json = nlohmann::ordered_json;
-
-// Of all ranks, at rank 0.
-Json statistics_of(const Json& own, const Topology& topology, Ranks* ranks) {
-  if (ranks == nullptr) return own;
-  const std::string text = own.dump();
-  std::vector<Json> parts;
-  for (const Bytes& part : ranks->gather(Bytes(text.begin(), text.end())))
-    parts.push_back(Json::parse(part.begin(), part.end()));
-  std::vector<std::string> names;
-  for (const TopologySwitch& item : topology.switches) names.push_back(item.name);
-  return parts.empty() ? Json() : merged_statistics(std::move(parts), names);
-}
-
-// How long each rank has waited for others, of all the time.
-void tell_of_waiting(Ranks& ranks, double wall_s) {
-  const double share = wall_s > 0 ? ranks.waited_s() / wall_s : 0;
-  Bytes own(sizeof share);
-  std::memcpy(own.data(), &share, sizeof share);
-  const std::vector<Bytes> all = ranks.gather(own);
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    double waited = 0;
-    std::memcpy(&waited, all[rank].data(), sizeof waited);
-    std::printf("rank %zu has waited for others %.0f %% of the time\n", rank, 100 * waited);
-  }
-}
-
 void run(Options options, const StopSignal& stop, Ranks* ranks) {
   if (options.waves) options.waves->log = log;
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const auto part = own_part(options, ranks);
-  const bool wants_stats =
-      ranks == nullptr ? !options.stats_path.empty() : ranks->any(!options.stats_path.empty());
-  Report stats("--stats", options.stats_path);
-  Report results("--results", options.results_path);
+  // What is of the whole run rank 0 has.
+  const bool is_first = ranks == nullptr || ranks->rank() == 0;
+  Report stats("--stats", is_first ? options.stats_path : "");
+  Report waiting("--waiting", is_first ? options.waiting_path : "");
+  Report results("--results", is_first ? options.results_path : "");
   const auto losses =
       options.losses_path.empty() ? nullptr : std::make_unique<LossLog>(options.losses_path, log);
   const auto tracer = options.trace_path.empty() && !losses
@@ -428,11 +442,16 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
     log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
-  pebs.begin(testbed, memory_budget(options));
+  pebs.begin(testbed, memory_budget(options, testbed));
   const auto clocks = make_clocks(options, testbed);
   const auto start = std::chrono::steady_clock::now();
-  ControlCommands commands = control_commands(options, testbed, servers, pebs, start);
-  const auto control = serve_control(options.control_path, commands);
+  ControlCommands commands = control_commands(options, testbed, servers, pebs, ranks, start);
+  const auto answer = [&](const std::string& line) { return commands.answer(line); };
+  std::optional<Meeting> meeting;
+  if (ranks != nullptr) meeting.emplace(*ranks, answer);
+  const auto control = serve_control(
+      is_first ? options.control_path : "",
+      [&](const std::string& line) { return meeting ? meeting->ask(line) : answer(line); });
   const GdbServers debuggers = serve_gdb(options, testbed);
   const RetireTraces retire_traces = trace_retirement(options, testbed);
   std::unique_ptr<Captures> captures;
@@ -449,22 +468,28 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   std::string error;
   if (options.workload) {
     run_workload(options, testbed, stop, std::move(results), ranks, error);
+  } else if (meeting) {
+    run_loop(RankedLoop(testbed, servers, stop, *ranks, *meeting), side_sockets, flush);
   } else {
     serve(options, testbed, servers, clocks.get(), stop, side_sockets, flush);
   }
   flush();
   const double wall_s = seconds_since(start);
-  if (wants_stats) {
+  if (!options.stats_path.empty()) {
     const Json all = statistics_of(statistics(options, testbed, servers, pebs, wall_s),
                                    testbed.fabric().topology(), ranks);
     attempt(error, [&] {
       if (stats.wanted()) stats.write("statistics", all.dump(2) + '\n');
     });
   }
-  if (ranks != nullptr) {
-    tell_of_waiting(*ranks, wall_s);
-    ranks->any(!error.empty());  // all are here
+  if (ranks != nullptr || !options.waiting_path.empty()) {
+    const std::vector<Json> parts = gather(waiting_of(testbed, ranks, start), ranks);
+    std::fputs(waiting_text(parts).c_str(), stdout);
+    attempt(error, [&] {
+      if (waiting.wanted()) waiting.write("who waits", Json(parts).dump() + '\n');
+    });
   }
+  if (ranks != nullptr) ranks->any(!error.empty());  // all are here
   if (!error.empty()) throw LateFailure(error);
 }
 

@@ -61,6 +61,7 @@ struct Arguments {
   std::string partition = kAutoPartition;
   std::string results;
   std::string stats;
+  std::string waiting;
   std::string capture;
   std::string control;
   std::vector<std::string> gdb;
@@ -171,6 +172,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--stats", arguments.stats,
                  "At exit, write statistics to FILE, as JSON: counters of nodes, links\n"
                  "and switches over the whole run")
+      ->type_name("FILE");
+  app.add_option("--waiting", arguments.waiting,
+                 "At exit, write to FILE who has worked and who has waited: ranks over\n"
+                 "time, and nodes and switches; sim/ranks/draw_waiting.py draws it")
       ->type_name("FILE");
   app.add_option("--capture", arguments.capture,
                  "Capture what passes each Ethernet port, in simulated time, to\n"
@@ -501,6 +506,7 @@ void require_own_paths(const Arguments& arguments, const Options& options) {
     paths.add("--partition", options.partition);
   paths.add("--results", options.results_path);
   paths.add("--stats", options.stats_path);
+  paths.add("--waiting", options.waiting_path);
   paths.add("--trace", options.trace_path);
   paths.add("--losses", options.losses_path);
   for (const auto& item : options.retire_paths) paths.add("--retired", item.second);
@@ -624,6 +630,7 @@ Options understand(const Arguments& arguments) {
   options.partition = arguments.partition;
   options.clock_path = clock_of(arguments);
   options.stats_path = arguments.stats;
+  options.waiting_path = arguments.waiting;
   options.capture_directory = arguments.capture;
   options.control_path = arguments.control;
   if (!arguments.gdb.empty() && !options.clock_path.empty()) {

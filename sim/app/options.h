@@ -58,6 +58,7 @@ struct Options {
   std::optional<workload::Workload> workload;    // what is in it
   std::string results_path;                      // of the workload; empty: no file
   unsigned threads = 1;                          // see TestbedOptions
+  std::string waiting_path;                      // of who works and who waits; empty: no file
   std::string partition;                         // of ranks; see load_partition()
   std::vector<std::string> arguments;            // as they were given
   std::optional<WaveWindow> waves;

@@ -9,6 +9,7 @@
 
 #include "exrnic_hw.h"
 #include "sim/app/counters_json.h"
+#include "sim/control/parts.h"
 
 namespace exrnic {
 namespace {
@@ -120,12 +121,10 @@ Json merged_statistics(std::vector<Json> parts, const std::vector<std::string>& 
   Json all = parts.front();
   all["ranks"] = parts.size();
   all["actions"] = uint64_t{0};
-  std::map<unsigned, Json> nodes;
   std::map<std::string, Json> halves;
   Json switches = Json::object();
   for (Json& part : parts) {
     all["actions"] = all["actions"].get<uint64_t>() + part["actions"].get<uint64_t>();
-    for (Json& node : part["nodes"]) nodes[node["id"]] = node;
     switches.update(part["switches"]);
     if (!part.contains("near_halves")) continue;
     for (const auto& [end, counters] : part["near_halves"].items()) halves[end] = counters;
@@ -138,11 +137,10 @@ Json merged_statistics(std::vector<Json> parts, const std::vector<std::string>& 
     if (half == halves.end()) return;
     for (const char* key : {"frames", "bytes"}) line[key] = half->second[key];
   };
-  all["nodes"] = Json::array();
-  for (auto& [id, node] : nodes) {
-    if (node.contains("line_towards")) add_half(fmt::format("node{}", id), node["line_towards"]);
-    all["nodes"].push_back(node);
-  }
+  all["nodes"] = nodes_of(parts);
+  for (Json& node : all["nodes"])
+    if (node.contains("line_towards"))
+      add_half(fmt::format("node{}", node["id"].get<unsigned>()), node["line_towards"]);
   for (auto& [name, item] : all["switches"].items())
     for (auto& [port, entry] : item["ports"].items())
       add_half(fmt::format("{}.{}", name, port), entry["line_towards"]);

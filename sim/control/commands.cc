@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "exrnic_hw.h"
+#include "sim/control/parts.h"
 #include "sim/files/strict_object.h"
 #include "sim/topology/link_names.h"
 #include "sim/topology/topology.h"
@@ -28,25 +29,48 @@ Json counters_of(const Testbed& testbed, unsigned id) {
   return {{"id", id}, {"counters", counters}};
 }
 
-Json line_status(const Fabric& fabric, const LinkEnd& to) {
+// What a line's two halves know of it, each where it is.
+constexpr std::array kOfLine = {"towards", "faults",    "extra_latency_ns", "frames",
+                                "dropped", "lost_down", "lost_partitioned"};
+
+Json own_line_status(const Fabric& fabric, const LinkEnd& to) {
   const std::string end = fabric.topology().name_of(to);
-  const EthernetLink& line = *fabric.line_towards(end);
-  const EthernetLinkCounters& counters = line.counters();
-  return {{"towards", end},
-          {"faults", to_text(line.faults())},
-          {"extra_latency_ns", line.extra_latency_ns()},
-          {"frames", counters.frames},
-          {"dropped", counters.dropped},
-          {"lost_down", counters.lost_down},
-          {"lost_partitioned", counters.lost_partitioned}};
+  Json json = {{"towards", end}};
+  const EthernetLink* const line = fabric.line_towards(end);
+  if (line == nullptr) return json;
+  const EthernetLinkCounters counters = line->counters();
+  if (line->has_sender()) {
+    json["extra_latency_ns"] = line->extra_latency_ns();
+    json["frames"] = counters.frames;
+  }
+  if (line->has_receiver()) {
+    json["up"] = line->up();
+    json["faults"] = to_text(line->faults());
+    json["dropped"] = counters.dropped;
+    json["lost_down"] = counters.lost_down;
+    json["lost_partitioned"] = counters.lost_partitioned;
+  }
+  return json;
 }
 
-Json link_status(const Fabric& fabric, const TopologyLink& link) {
-  const std::string end = fabric.topology().name_of(link.ends[0]);
-  Json json = {{"link", name_of(fabric.topology(), link)},
-               {"up", fabric.line_towards(end)->up()},
-               {"lines", Json::array()}};
-  for (const LinkEnd& to : link.ends) json["lines"].push_back(line_status(fabric, to));
+Json own_link_status(const Fabric& fabric, const TopologyLink& link) {
+  Json lines = Json::array();
+  for (const LinkEnd& to : link.ends) lines.push_back(own_line_status(fabric, to));
+  return lines;
+}
+
+// `parts`: of each rank, the lines of link number `link`.
+Json link_status(const Topology& topology, size_t link, const std::vector<Json>& parts) {
+  Json json = {
+      {"link", name_of(topology, topology.links[link])}, {"up", true}, {"lines", Json::array()}};
+  for (const unsigned end : {0, 1}) {
+    Json known;
+    for (const Json& part : parts) known.update(part["links"][link][end]);
+    if (end == 0) json["up"] = known["up"];
+    Json line = Json::object();
+    for (const char* key : kOfLine) line[key] = known[key];
+    json["lines"].push_back(line);
+  }
   return json;
 }
 
@@ -115,38 +139,47 @@ Json ControlCommands::run(const nlohmann::json& request) {
   return command == "status" ? status() : context_.statistics();
 }
 
+Json ControlCommands::own_status() const {
+  const Testbed& testbed = context_.testbed;
+  Json json = {{"nodes", Json::array()}, {"links", Json::array()}};
+  for (unsigned id = 0; id < testbed.nodes(); ++id)
+    if (testbed.has(id)) json["nodes"].push_back({{"id", id}, {"host", context_.has_host(id)}});
+  for (const TopologyLink& link : testbed.fabric().topology().links)
+    json["links"].push_back(own_link_status(testbed.fabric(), link));
+  return json;
+}
+
 Json ControlCommands::status() const {
+  const std::vector<Json> parts = context_.gather(own_status());
+  if (parts.empty()) return Json::object();
   const Fabric& fabric = context_.testbed.fabric();
   Json json = {{"simulated_ns", context_.testbed.now_ns()},
                {"topology", fabric.topology().name},
-               {"nodes", Json::array()},
+               {"nodes", nodes_of(parts)},
                {"links", Json::array()},
-               {"partition", fabric.partition()}};
-  for (unsigned id = 0; id < context_.testbed.nodes(); ++id) {
-    json["nodes"].push_back({{"id", id}, {"host", context_.has_host(id)}});
-  }
-  json["slots"] = slots();
-  for (const TopologyLink& link : fabric.topology().links) {
-    json["links"].push_back(link_status(fabric, link));
-  }
+               {"partition", fabric.partition()},
+               {"slots", slots()}};
+  for (size_t link = 0; link < fabric.topology().links.size(); ++link)
+    json["links"].push_back(link_status(fabric.topology(), link, parts));
   return json;
 }
 
 Json ControlCommands::counters(const nlohmann::json& request) const {
   StrictObject object(request, kWhere, "");
   object.text("command");
-  const unsigned nodes = context_.testbed.nodes();
+  const Testbed& testbed = context_.testbed;
+  const unsigned nodes = testbed.nodes();
   std::optional<uint64_t> only;
   if (object.has("node")) {
     if (nodes == 0) object.refuse("node", "none: no node has an RNIC");
     only = object.integer("node", 0, nodes - 1);
   }
   object.finish();
-  Json json = {{"simulated_ns", context_.testbed.now_ns()}, {"nodes", Json::array()}};
+  Json own = {{"nodes", Json::array()}};
   for (unsigned id = 0; id < nodes; ++id) {
-    if (!only || *only == id) json["nodes"].push_back(counters_of(context_.testbed, id));
+    if (testbed.has(id) && (!only || *only == id)) own["nodes"].push_back(counters_of(testbed, id));
   }
-  return json;
+  return {{"simulated_ns", testbed.now_ns()}, {"nodes", nodes_of(context_.gather(own))}};
 }
 
 Json ControlCommands::change_link(const nlohmann::json& request) {
@@ -169,8 +202,7 @@ Json ControlCommands::change_link(const nlohmann::json& request) {
   for (unsigned i : {0, 1}) {
     if (towards && *towards != i) continue;
     if (change.faults) fabric.set_faults(link.ends[i], *change.faults, change.seed);
-    EthernetLink& line = *fabric.line_towards(fabric.topology().name_of(link.ends[i]));
-    if (change.extra_latency_ns) line.set_extra_latency(*change.extra_latency_ns);
+    if (change.extra_latency_ns) fabric.set_extra_latency(link.ends[i], *change.extra_latency_ns);
   }
   std::string done = fmt::format("link {}", name_of(fabric.topology(), link));
   if (towards) done += " towards " + fabric.topology().name_of(link.ends[*towards]);

@@ -17,11 +17,15 @@
 //
 // The answer is one object: "ok" true and what was asked for, or "ok" false and "error", one line.
 // Whatever is wrong with a request, nothing of it is carried out.
+//
+// Of a simulation by several ranks each has the commands of its own part. All are given the same
+// request at the same simulated time; rank 0 has the answer.
 #pragma once
 
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/testbed.h"
 
@@ -36,7 +40,9 @@ class ControlCommands {
     Testbed& testbed;
     uint64_t seed = 1;                            // of faults that are given none
     std::function<bool(unsigned node)> has_host;  // somebody drives its RNIC
-    std::function<Json()> statistics;
+    std::function<Json()> statistics;             // of all ranks, at rank 0
+    // At rank 0 what each rank says of its own part; elsewhere nothing.
+    std::function<std::vector<Json>(const Json& own)> gather;
     Log log;  // a line for each change
   };
 
@@ -48,6 +54,7 @@ class ControlCommands {
 
  private:
   Json run(const nlohmann::json& request);
+  Json own_status() const;
   Json status() const;
   Json counters(const nlohmann::json& request) const;
   Json change_link(const nlohmann::json& request);

@@ -35,22 +35,27 @@ class Border::Outbox final : public FrameArrivals, public CreditReceiver {
   Outbox(uint32_t line, unsigned rank) : line_(line), rank_(rank) {}
 
   void arrive_at(SimTime time, Bytes&& wire) override {
+    first_ = std::min(first_, time);
     append(box_, {time, line_, MessageKind::kFrame, wire.size()}, wire.data(), wire.size());
   }
   void credit_at(SimTime time, uint64_t bytes) override {
+    first_ = std::min(first_, time);
     append(box_, {time, line_, MessageKind::kCredit, bytes}, nullptr, 0);
   }
 
   unsigned rank() const { return rank_; }
+  SimTime first() const { return first_; }
   void move_to(Bytes& messages) {
     messages.insert(messages.end(), box_.begin(), box_.end());
     box_.clear();
+    first_ = kNothing;
   }
 
  private:
   const uint32_t line_;
   const unsigned rank_;
   Bytes box_;
+  SimTime first_ = kNothing;
 };
 
 Border::Border() = default;
@@ -64,6 +69,12 @@ Border::Outbox& Border::outbox(uint32_t line, unsigned rank) {
 
 FrameArrivals& Border::far_half(uint32_t line, unsigned rank) { return outbox(line, rank); }
 CreditReceiver& Border::near_half(uint32_t line, unsigned rank) { return outbox(line, rank); }
+
+SimTime Border::first() const {
+  SimTime first = kNothing;
+  for (const auto& [line, box] : outboxes_) first = std::min(first, box->first());
+  return first;
+}
 
 Bytes Border::take(unsigned rank) {
   Bytes messages;

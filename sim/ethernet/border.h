@@ -33,6 +33,9 @@ class Border {
   void set_far_half(uint32_t line, FrameArrivals* half) { arrivals_[line] = half; }
   void set_near_half(uint32_t line, CreditReceiver* half) { credits_[line] = half; }
 
+  // When the first of what is kept, for any rank, happens there; kNothing if nothing is.
+  SimTime first() const;
+  static constexpr SimTime kNothing = ~SimTime{0};
   // What was said to halves of that rank since the last time, in the order of lines.
   Bytes take(unsigned rank);
   // What another rank has taken for this one. Throws std::runtime_error for what is none of that.

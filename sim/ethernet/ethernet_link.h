@@ -59,6 +59,7 @@ class EthernetLink {
   // nullptr: it is in another process.
   LineSender* sender() { return sender_.get(); }
   LineReceiver* receiver() { return receiver_.get(); }
+  bool has_sender() const { return sender_ != nullptr; }
   bool has_receiver() const { return receiver_ != nullptr; }
 
   // ---- Of the near half, which must be here

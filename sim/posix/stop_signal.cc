@@ -2,6 +2,7 @@
 #include "sim/posix/stop_signal.h"
 
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -17,6 +18,11 @@ StopSignal::StopSignal() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   fd_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd_) throw std::system_error(errno, std::generic_category(), "signalfd");
+}
+
+bool StopSignal::take() const {
+  signalfd_siginfo signal{};
+  return ::read(fd(), &signal, sizeof signal) == sizeof signal;
 }
 
 }  // namespace exrnic

@@ -11,7 +11,10 @@ class StopSignal {
  public:
   StopSignal();  // throws std::system_error
 
+  // Is readable once one has come.
   int fd() const { return fd_.get(); }
+  // Whether one has come that was not taken yet. Then fd() is readable when the next one comes.
+  bool take() const;
 
  private:
   UniqueFd fd_;

@@ -3,17 +3,17 @@
 // is looked at here.
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include "sim/ranks/ranks.h"
 
 namespace exrnic {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 int count_of(const Bytes& bytes) {
   if (bytes.size() > INT_MAX)
@@ -23,12 +23,27 @@ int count_of(const Bytes& bytes) {
   return static_cast<int>(bytes.size());
 }
 
+void append(Bytes& bytes, SimTime time) {
+  const size_t at = bytes.size();
+  bytes.resize(at + sizeof time);
+  std::memcpy(bytes.data() + at, &time, sizeof time);
+}
+
+// What was appended.
+SimTime cut_off(Bytes& bytes) {
+  SimTime time = 0;
+  if (bytes.size() < sizeof time)
+    throw std::runtime_error("ranks: a batch of " + std::to_string(bytes.size()) +
+                             " bytes, and its end has " + std::to_string(sizeof time));
+  const size_t at = bytes.size() - sizeof time;
+  std::memcpy(&time, bytes.data() + at, sizeof time);
+  bytes.resize(at);
+  return time;
+}
+
 class MpiRanks final : public Ranks {
  public:
   MpiRanks() {
-    // Only this thread calls MPI; others simulate.
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
@@ -42,25 +57,41 @@ class MpiRanks final : public Ranks {
   void connect(Border& border) override {
     border_ = &border;
     neighbours_ = border.neighbours();
+    all_are_neighbours_ = !any(neighbours_.size() + 1 < size());
   }
 
   SimTime least(SimTime own) override { return reduce(own, MPI_MIN); }
   SimTime greatest(SimTime own) override { return reduce(own, MPI_MAX); }
   bool any(bool own) override { return reduce(own ? 1 : 0, MPI_MAX) != 0; }
 
-  // Each pair of neighbours has a message in each direction, if only an empty one.
-  void exchange() override {
-    const Waiting waiting(*this);
+  // Each pair of neighbours has a message in each direction, if only an empty one. Behind it stands
+  // when something happens next, what is sent included: where all are neighbours, nothing more has
+  // to be asked.
+  SimTime exchange(SimTime own) override {
+    const Spending spending(use_, TimeUse::kExchange);
+    const SimTime next = std::min(own, border_->first());
+    SimTime least = next;
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    if (!all_are_neighbours_)
+      MPI_Iallreduce(&next, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD, &reduction);
     std::vector<Bytes> out;
     std::vector<MPI_Request> sends(neighbours_.size());
     out.reserve(neighbours_.size());
     for (size_t i = 0; i < neighbours_.size(); ++i) {
       out.push_back(border_->take(neighbours_[i]));
+      append(out.back(), next);
       MPI_Isend(out.back().data(), count_of(out.back()), MPI_BYTE, static_cast<int>(neighbours_[i]),
                 kTag, MPI_COMM_WORLD, &sends[i]);
     }
-    for (const unsigned neighbour : neighbours_) border_->give(receive(neighbour));
+    for (const unsigned neighbour : neighbours_) {
+      Bytes batch = receive(neighbour);
+      const SimTime theirs = cut_off(batch);
+      if (all_are_neighbours_) least = std::min(least, theirs);
+      border_->give(batch);
+    }
     MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
+    MPI_Wait(&reduction, MPI_STATUS_IGNORE);
+    return least;
   }
 
   std::vector<Bytes> gather(const Bytes& own) override {
@@ -73,7 +104,30 @@ class MpiRanks final : public Ranks {
     return all;
   }
 
-  double waited_s() const override { return waited_.count(); }
+  Bytes tell(const Bytes& of_rank_0) override {
+    Bytes bytes = of_rank_0;
+    auto size = static_cast<uint64_t>(count_of(bytes));
+    MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    bytes.resize(size);
+    MPI_Bcast(bytes.data(), count_of(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+    return bytes;
+  }
+
+  // MPI has nothing to poll for: so it is looked at after pauses, of which each is as long as all
+  // before, up to a limit.
+  void rest(const Await& await) override {
+    const Spending spending(use_, TimeUse::kRest);
+    ++rest_;
+    for (std::chrono::microseconds pause = kLeastPause; !is_woken();
+         pause = std::min(2 * pause, kMostPause)) {
+      if (!await(pause)) continue;
+      for (int other = 0; other < size_; ++other)
+        if (other != rank_) MPI_Send(&rest_, 1, MPI_UINT64_T, other, kWakeTag, MPI_COMM_WORLD);
+      return;
+    }
+  }
+
+  const TimeUse& time_use() const override { return use_; }
 
   void abort(int code) override {
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -83,25 +137,52 @@ class MpiRanks final : public Ranks {
  private:
   static constexpr int kTag = 1;
   static constexpr int kGatherTag = 2;
+  static constexpr int kWakeTag = 3;
+  static constexpr std::chrono::microseconds kLeastPause{10};
+  static constexpr std::chrono::microseconds kMostPause{1'000};
 
   // Counts what passes until it ends.
-  class Waiting {
+  class Spending {
    public:
-    explicit Waiting(MpiRanks& ranks) : ranks_(ranks) {}
-    ~Waiting() { ranks_.waited_ += Clock::now() - begin_; }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
+    Spending(TimeUse& use, TimeUse::What what) : use_(use), what_(what) {}
+    ~Spending() { use_.spend(what_, begin_, TimeUse::Clock::now()); }
+    Spending(const Spending&) = delete;
+    Spending& operator=(const Spending&) = delete;
 
    private:
-    MpiRanks& ranks_;
-    const Clock::time_point begin_ = Clock::now();
+    TimeUse& use_;
+    const TimeUse::What what_;
+    const TimeUse::Clock::time_point begin_ = TimeUse::Clock::now();
   };
 
+  // When all are there.
+  static TimeUse::Clock::time_point begin() {
+    // Only this thread calls MPI; others simulate.
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return TimeUse::Clock::now();
+  }
+
   SimTime reduce(SimTime own, MPI_Op how) {
-    const Waiting waiting(*this);
+    const Spending spending(use_, TimeUse::kAgreement);
     SimTime all = own;
     MPI_Allreduce(&own, &all, 1, MPI_UINT64_T, how, MPI_COMM_WORLD);
     return all;
+  }
+
+  // Several ranks may wake the others from one rest: all but the first word of it come too late,
+  // and are read in a later one.
+  bool is_woken() const {
+    bool woken = false;
+    int there = 0;
+    while (MPI_Iprobe(MPI_ANY_SOURCE, kWakeTag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE), there) {
+      uint64_t of_rest = 0;
+      MPI_Recv(&of_rest, 1, MPI_UINT64_T, MPI_ANY_SOURCE, kWakeTag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+      woken |= of_rest == rest_;
+    }
+    return woken;
   }
 
   static Bytes receive(unsigned from, int tag = kTag) {
@@ -117,9 +198,11 @@ class MpiRanks final : public Ranks {
 
   int rank_ = 0;
   int size_ = 1;
+  uint64_t rest_ = 0;  // its number
   Border* border_ = nullptr;
   std::vector<unsigned> neighbours_;
-  std::chrono::duration<double> waited_{0};
+  bool all_are_neighbours_ = false;  // of each other
+  TimeUse use_{begin()};
 };
 
 }  // namespace

@@ -3,13 +3,16 @@
 // network. All of them call these functions equally often, in the same order.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "rtl-model/systemc/core.h"
 #include "sim/ethernet/border.h"
+#include "sim/ranks/time_use.h"
 #include "sim/time/other_ranks.h"
 
 namespace exrnic {
@@ -26,9 +29,16 @@ class Ranks : public OtherRanks {
   virtual std::vector<Bytes> gather(const Bytes& own) = 0;
   // Whether it is so at any rank.
   virtual bool any(bool own) = 0;
+  // At all ranks what rank 0 has given.
+  virtual Bytes tell(const Bytes& of_rank_0) = 0;
 
-  // Seconds in which this rank has waited for others.
-  virtual double waited_s() const = 0;
+  // Waits so long at most for something to come from outside; whether it has.
+  using Await = std::function<bool(std::chrono::microseconds most)>;
+  // Sleeps until something has come at any rank.
+  virtual void rest(const Await& await) = 0;
+
+  // Of this rank, from when all had begun.
+  virtual const TimeUse& time_use() const = 0;
 
   // Ends all ranks at once, with this exit code.
   [[noreturn]] virtual void abort(int code) = 0;

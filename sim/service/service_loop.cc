@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/service/service_loop.h"
 
-#include <algorithm>
 #include <chrono>
 
 namespace exrnic {
-namespace {
-
-using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-// A look at the sockets takes 1 us. Between two of them passes so much of wall clock, at least.
-constexpr nanoseconds kLeastWall{10'000};
-
-// As long as that a slice of simulated time is meant to take, since each costs another 1 us. 50
-// cycles at 250 MHz take verilated cores more; where there is little to do, a slice ends all the
-// same.
-constexpr int64_t kLeastSliceNs = 200;
-constexpr int64_t kMostSliceNs = 1600;
-
-}  // namespace
-
 ServiceLoop::ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop)
-    : testbed_(testbed), sockets_(testbed, servers, stop), slice_ns_(kLeastSliceNs) {}
+    : testbed_(testbed), sockets_(testbed, servers, stop) {}
 
 bool ServiceLoop::may_go_on() { return testbed_.busy() && !sockets_.holds_time(); }
 
@@ -33,9 +18,8 @@ bool ServiceLoop::serve() {
 
 // Who may hold time is asked at each point of it.
 void ServiceLoop::advance() {
-  const auto ns = static_cast<uint64_t>(slice_ns_);
-  if (!sockets_.may_hold_time()) return testbed_.run_while_busy(ns);
-  testbed_.run_until([this] { return sockets_.holds_time(); }, ns);
+  if (!sockets_.may_hold_time()) return testbed_.run_while_busy(slice_.ns());
+  testbed_.run_until([this] { return sockets_.holds_time(); }, slice_.ns());
 }
 
 void ServiceLoop::simulate() {
@@ -45,10 +29,9 @@ void ServiceLoop::simulate() {
     advance();
     sockets_.after_slice();
     const auto now = steady_clock::now();
-    const nanoseconds took = std::max(nanoseconds{1}, nanoseconds{now - before});
-    slice_ns_ = std::clamp(slice_ns_ * kLeastWall / took, kLeastSliceNs, kMostSliceNs);
+    slice_.took(now - before);
     before = now;
-  } while (may_go_on() && before - start < kLeastWall);
+  } while (may_go_on() && before - start < Slice::kLeastWall);
 }
 
 void ServiceLoop::run() {

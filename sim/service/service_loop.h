@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "sim/service/slice.h"
 #include "sim/service/socket_service.h"
 
 namespace exrnic {
@@ -35,7 +36,7 @@ class ServiceLoop {
   Testbed& testbed_;
   SocketService sockets_;
   std::function<void()> at_rest_;
-  int64_t slice_ns_;  // simulated time of the next slice
+  Slice slice_;
 };
 
 }  // namespace exrnic

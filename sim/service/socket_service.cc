@@ -15,6 +15,10 @@ int poll_fds(std::vector<pollfd>& fds, std::chrono::microseconds timeout) {
   return ::ppoll(fds.data(), fds.size(), timeout < timeout.zero() ? nullptr : &time, nullptr);
 }
 
+bool has_postponed(const std::unique_ptr<vfio_user::VfioUserServer>& server) {
+  return server && server->has_postponed();
+}
+
 }  // namespace
 
 void SocketService::serve(SideSocket& socket) {
@@ -29,9 +33,7 @@ bool SocketService::holds_time() const {
 
 // One that has something to do then, though nothing comes, is served.
 std::chrono::microseconds SocketService::shortened(std::chrono::microseconds timeout) const {
-  if (std::any_of(servers_.begin(), servers_.end(),
-                  [](const auto& server) { return server->has_postponed(); }))
-    return timeout.zero();
+  if (std::any_of(servers_.begin(), servers_.end(), has_postponed)) return timeout.zero();
   for (const SideSocket* socket : side_sockets_) {
     const int own_ms = socket->poll_timeout_ms();
     if (own_ms < 0) continue;
@@ -46,7 +48,7 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
   end_of_.clear();
   fds_.push_back({stop_.fd(), POLLIN, 0});
   for (const auto& server : servers_) {
-    server->append_poll_fds(fds_);
+    if (server) server->append_poll_fds(fds_);
     end_of_.push_back(fds_.size());
   }
   for (SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
@@ -59,9 +61,13 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
 
 void SocketService::serve_unasked() {
   for (const auto& server : servers_)
-    if (server->has_postponed()) server->service();
+    if (has_postponed(server)) server->service();
   for (SideSocket* socket : side_sockets_)
     if (socket->poll_timeout_ms() == 0) socket->service();
+}
+
+bool SocketService::await(std::chrono::microseconds timeout) {
+  return poll_all(timeout) > 0 || shortened(timeout) == timeout.zero();
 }
 
 bool SocketService::serve(std::chrono::microseconds timeout) {
@@ -74,7 +80,7 @@ bool SocketService::serve(std::chrono::microseconds timeout) {
   for (unsigned node = 0; node < servers_.size(); ++node) {
     bool ready = false;
     for (; entry < end_of_[node]; ++entry) ready |= fds_[entry].revents != 0;
-    if (ready || servers_[node]->has_postponed()) servers_[node]->service();
+    if (ready || has_postponed(servers_[node])) servers_[node]->service();
   }
   bool asked = false;
   for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;

@@ -22,7 +22,7 @@ class SocketService {
   using Servers = std::vector<std::unique_ptr<vfio_user::VfioUserServer>>;
   static constexpr std::chrono::microseconds kForever{-1};
 
-  // servers[i] is the host of node i.
+  // servers[i] is the host of node i; nullptr: of another rank.
   SocketService(Testbed& testbed, Servers& servers, const StopSignal& stop)
       : testbed_(testbed), servers_(servers), stop_(stop) {}
 
@@ -31,6 +31,8 @@ class SocketService {
 
   // Waits at most so long for anything to come, and handles it. False: a stop signal has come.
   bool serve(std::chrono::microseconds timeout);
+  // Waits at most so long until serve() has something to do; whether it has.
+  bool await(std::chrono::microseconds timeout);
   // Whether simulated time stands (SideSocket); it never does unless it may.
   bool may_hold_time() const { return !holders_.empty(); }
   bool holds_time() const;

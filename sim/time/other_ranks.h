@@ -17,8 +17,9 @@ class OtherRanks {
   virtual SimTime greatest(SimTime own) = 0;
 
   // A window is over in all ranks: what crosses from one to another goes through the entrances of
-  // its islands.
-  virtual void exchange() = 0;
+  // its islands. `own`: when something happens next here, but for that. Returns when anything
+  // happens next at any rank.
+  virtual SimTime exchange(SimTime own) = 0;
 };
 
 }  // namespace exrnic

@@ -47,28 +47,36 @@ void ScTimeline::run_due() {
     run_windows(context_.end_of_run());
   }
   running_ = false;
-  agree();
-  if (others_ == nullptr) arm(next());
+  arm(others_ == nullptr ? next() : agreed_);
 }
 
+// Since agree() nothing has happened.
 void ScTimeline::run_windows(SimTime end) {
-  SimTime first = first_of_all();
-  for (; first != EventQueue::kNever && first <= end; first = first_of_all()) {
+  SimTime first = others_ == nullptr ? next() : agreed_;
+  while (first != EventQueue::kNever && first <= end) {
     run_window(end - first < lookahead_ ? end : first + lookahead_ - 1);
-    if (others_ != nullptr) others_->exchange();
+    first = others_ == nullptr ? next() : others_->exchange(next());
   }
+  agreed_ = first;
   // All rest where the last one came to rest.
   if (others_ != nullptr && first == EventQueue::kNever)
     context_.clock() = others_->greatest(context_.clock());
 }
 
-SimTime ScTimeline::first_of_all() { return others_ == nullptr ? next() : others_->least(next()); }
-
 // SystemC's kernel is to know in all ranks alike when something happens.
 void ScTimeline::agree() {
   if (others_ == nullptr) return;
   due_.cancel();
-  arm(first_of_all());
+  agreed_ = others_->least(next());
+  arm(agreed_);
+}
+
+void ScTimeline::run_island(unsigned island, SimTime end) {
+  Island& one = *islands_[island];
+  if (!measures_) return one.queue.run_to(end);
+  const auto begin = std::chrono::steady_clock::now();
+  one.queue.run_to(end);
+  one.worked += std::chrono::steady_clock::now() - begin;
 }
 
 // What is due for one thread alone is not worth a word to another.
@@ -76,7 +84,7 @@ void ScTimeline::run_window(SimTime end) {
   take_due(end);
   const auto has_work = [](const auto& due) { return !due.empty(); };
   const auto work = [&](unsigned thread) {
-    for (const unsigned island : due_in_[thread]) islands_[island]->queue.run_to(end);
+    for (const unsigned island : due_in_[thread]) run_island(island, end);
   };
   gate_.close();
   outside_gate_.close();

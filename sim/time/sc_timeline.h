@@ -16,6 +16,7 @@
 // runs when the others have.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <queue>
 #include <systemc>
@@ -50,6 +51,10 @@ class ScTimeline final : public sc_core::sc_module {
   Scheduler* outside() { return one_island_ ? nullptr : &outside_.queue; }
   uint64_t actions() const;  // that have run, but for the outside
 
+  // From now on it is measured how long each island works; not of one island, which does all.
+  void measure() { measures_ = !one_island_; }
+  double worked_s(unsigned island) const { return islands_.at(island)->worked.count(); }
+
  private:
   struct alignas(64) Island {  // a cache line of its own
     Island(SimTime& clock, EventQueue::Gate& gate, std::function<void()> sooner)
@@ -59,16 +64,17 @@ class ScTimeline final : public sc_core::sc_module {
     SimTime now = 0;
     SimTime listed = EventQueue::kNever;  // its entry in next_ that counts
     EventQueue queue;
+    std::chrono::duration<double> worked{0};
   };
   using Due = std::pair<SimTime, unsigned>;  // an island, by index
 
   void run_due();  // SystemC process
   void run_windows(SimTime end);
   void run_window(SimTime end);
+  void run_island(unsigned island, SimTime end);
   void take_due(SimTime end);
   void list(unsigned island);
   SimTime next();
-  SimTime first_of_all();
   void arm(SimTime first);
 
   SimContext& context_;
@@ -84,7 +90,9 @@ class ScTimeline final : public sc_core::sc_module {
   std::priority_queue<Due, std::vector<Due>, std::greater<Due>> next_;
   std::vector<std::vector<unsigned>> due_in_;  // this window, by thread: its islands
   Crew crew_;
+  SimTime agreed_ = EventQueue::kNever;  // when something happens next at any rank
   bool running_ = false;
+  bool measures_ = false;
   sc_core::sc_event due_;
 };
 

@@ -236,6 +236,7 @@ EthernetLink* Fabric::line_towards(const std::string& end) {
 
 void Fabric::set_up(const TopologyLink& link, bool up) {
   for (const LinkEnd& end : link.ends) {
+    if (!here(end)) continue;
     lines_.at(topology_.name_of(end))->set_up(up);
     end.at_switch ? switches_[end.index]->set_carrier(end.port, up)
                   : nodes_[end.index]->set_link(up);
@@ -243,7 +244,12 @@ void Fabric::set_up(const TopologyLink& link, bool up) {
 }
 
 void Fabric::set_faults(const LinkEnd& end, const FaultConfig& faults, uint64_t seed) {
-  lines_.at(topology_.name_of(end))->set_faults(faults, seed_towards(seed, end));
+  if (here(end)) lines_.at(topology_.name_of(end))->set_faults(faults, seed_towards(seed, end));
+}
+
+void Fabric::set_extra_latency(const LinkEnd& end, uint64_t ns) {
+  EthernetLink* const line = line_towards(topology_.name_of(end));
+  if (line != nullptr && line->has_sender()) line->set_extra_latency(ns);
 }
 
 void Fabric::partition(const std::vector<std::set<unsigned>>& groups) {
@@ -254,7 +260,7 @@ void Fabric::partition(const std::vector<std::set<unsigned>>& groups) {
   };
   for (unsigned to = 0; to < topology_.nodes; ++to) {
     EthernetLink* line = line_towards(topology_.name_of({false, to, 0}));
-    if (line == nullptr) continue;
+    if (line == nullptr || !line->has_receiver()) continue;
     std::set<uint64_t> blocked;
     for (unsigned from = 0; from < topology_.nodes; ++from) {
       if (group_of(from) != group_of(to)) blocked.insert(mac_address(topology_.id_of(from)));

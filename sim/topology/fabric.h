@@ -76,12 +76,17 @@ class Fabric {
   const EthernetLink* line_towards(const std::string& end) const;
   EthernetLink* line_towards(const std::string& end);
 
+  // ---- While it runs. Of what is at other ranks nothing changes; they are told the same.
+
   // Both directions of a link of the topology. Who is at its ends sees the carrier come and go.
   void set_up(const TopologyLink& link, bool up);
 
   // Other faults on the line that ends there, from its next frame on. Lines with one seed draw
   // differently.
   void set_faults(const LinkEnd& end, const FaultConfig& faults, uint64_t seed);
+
+  // Of the line that ends there, on top of its latency, for frames that enter from now on.
+  void set_extra_latency(const LinkEnd& end, uint64_t ns);
 
   // From now on a node hears only senders of its own group; nodes of no group are one more. No
   // group at all: everybody hears everybody. Every number is a node of the topology.
