@@ -11,7 +11,8 @@
 In COMMAND, {node}, {nodes}, {oob}, {addresses} and {network} are replaced: see placeholders.py. --put and --take copy
 files into the guests and out of them.
 
-With --guests N there are N guests, connected as --topology says; the two of --pair push.
+With --guests N there are N guests, connected as --topology says; the two of --pair push. Started by mpirun, several
+launchers share them, on one machine or on many: see ranks.py.
 
 Exit status: 0 if all went well; for "run", that of the first command that failed in a guest or process; otherwise 1;
 130 after Ctrl-C.
@@ -33,11 +34,13 @@ import found
 import guest
 import processes
 from push_report import PushReport
+import ranks
 import records
 import shell
 import sync_time
 
 _PLACES = found.places()
+_RANK = ranks.of_environment()
 _BOOT_SECONDS = {"free": 60, "sync": 300}
 _RUN_SECONDS = {"free": 120, "sync": 600}
 _IDLE_COMMAND = "true"
@@ -101,17 +104,21 @@ def parse_arguments(arguments):
     parser.add_argument("--plugin", type=pathlib.Path,
                         default=_PLACES.plugin,
                         help="QEMU plugin for synchronised time")
-    parser.add_argument("--sim", type=pathlib.Path, default=_PLACES.sim)
+    parser.add_argument("--sim", type=pathlib.Path, default=_PLACES.sim_mpi if _RANK else _PLACES.sim)
     parser.add_argument("--initramfs", type=pathlib.Path, default=_PLACES.initramfs)
     found.add_options(parser)
     options = parser.parse_args(arguments)
     options.directory = options.directory or _PLACES.runs / options.what
+    if _RANK:
+        options.directory = _RANK.own(options.directory)
     if (options.what == "run") != bool(options.command):
         parser.error("\"run\" takes a command, \"push\" and \"shell\" take none")
     check_shell(parser, options)
     if options.time not in _BOOT_SECONDS:  # argparse checks no default
         parser.error(f"TIME={options.time}: write free or sync")
     check_guests(parser, options)
+    if _RANK and _RANK.problem(options):
+        parser.error(_RANK.problem(options))
     if options.processes:
         check_processes(parser, options)
         return options
@@ -193,11 +200,12 @@ def settings_from(options):
         boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
         consoles=options.what == "shell",
         gdb=options.gdb,
+        part=_RANK is not None,
         run_seconds=options.run_seconds or (math.inf if options.what == "shell" else _RUN_SECONDS[options.time]))
 
 
 def say(text):
-    print(text, flush=True)
+    print(f"rank {_RANK.number}: {text}" if _RANK and text else text, flush=True)
 
 
 def say_row(node, row):
@@ -249,7 +257,7 @@ def main():
         verdict = launch_processes(options) if options.processes else launch(options)
     except LaunchError as error:
         sys.stdout.flush()
-        print(error.report(), file=sys.stderr)
+        print(f"rank {_RANK.number}: {error.report()}" if _RANK else error.report(), file=sys.stderr)
         return error.status
     except processes.Stopped as stop:
         print(f"stopped by {stop}; no process is left behind", file=sys.stderr)

@@ -40,7 +40,8 @@ _SIM_STOP_SECONDS = 10
 class Settings:
     """What to launch. `command` is run by sh in each guest, with what placeholders.py replaces; with
     `idle_command`, guests outside `pair` run that instead. `pair`: the two guests whose second
-    serial ports are joined."""
+    serial ports are joined. `part`: this launch is one of several ranks, and has the guests of those nodes at which its
+    simulator has a socket."""
 
     directory: pathlib.Path
     sim: pathlib.Path
@@ -63,6 +64,7 @@ class Settings:
     on_up: object = None  # called when the guests' shells run, with their Consoles
     extras: Extras = dataclasses.field(default_factory=Extras)
     sync: object = None  # a sync_time.Sync: guests and simulator in one time
+    part: bool = False
     sim_arguments: tuple = ("--profile", "dc-25g")
     sim_seconds: float = 20
     boot_seconds: float = 60
@@ -79,9 +81,8 @@ class CoSim:
         self._on_progress = on_progress
         self._sim_log = settings.directory / records.LOG
         self._sim = None
-        self._guests = []
-        self._consoles = [guest.Console(settings.directory / f"guest{node}.log")
-                          for node in range(settings.guests)]
+        self._guests = {}  # both by node
+        self._consoles = {}
 
     def run(self):
         """From start to power-off. Raises LaunchError unless every guest ended with status 0."""
@@ -90,6 +91,8 @@ class CoSim:
         with own_directory(settings.directory), \
                 processes.Processes(settings.directory) as children:
             self._start_sim(children)
+            self._consoles = {node: guest.Console(settings.directory / f"guest{node}.log")
+                              for node in range(settings.guests) if self._has(node)}
             self._start_guests(children)
             try:
                 self._wait_for_guests("boot to user space", settings.boot_seconds,
@@ -99,7 +102,7 @@ class CoSim:
                 if settings.on_up:
                     self._wait_for_guests("shell", settings.boot_seconds,
                                           lambda console: console.running)
-                    settings.on_up(self._consoles)
+                    settings.on_up(list(self._consoles.values()))
                 self._wait_for_guests("end of its command", settings.run_seconds,
                                       lambda console: console.end_status is not None)
             finally:
@@ -107,7 +110,10 @@ class CoSim:
             self._wait_for_power_off()
             self._stop_sim()
             if problems:
-                raise LaunchError("; ".join(problems), [console.path for console in self._consoles])
+                raise LaunchError("; ".join(problems), [console.path for console in self._consoles.values()])
+
+    def _has(self, node):
+        return not self._settings.part or (self._settings.directory / _device_socket(node)).exists()
 
     def _start_sim(self, children):
         self._on_progress("starting the simulator")
@@ -123,12 +129,13 @@ class CoSim:
 
     def _start_guests(self, children):
         settings = self._settings
-        self._on_progress(f"booting {settings.guests} guests")
+        self._on_progress(f"booting {len(self._consoles)} guests" + (
+            f", of nodes {', '.join(map(str, self._consoles))}" if settings.part and self._consoles else ""))
         initramfs = self._initramfs()
         sockets = self._sockets()
         values = placeholders.of_guests(settings.guests)
-        scarce = len(os.sched_getaffinity(0)) <= settings.guests * settings.cpus
-        for node, console in enumerate(self._consoles):
+        scarce = len(os.sched_getaffinity(0)) <= len(self._consoles) * settings.cpus
+        for node, console in self._consoles.items():
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
             command = guest.qemu_command(
@@ -142,8 +149,7 @@ class CoSim:
                 if settings.consoles else guest.STANDARD_CONSOLE,
                 gdb_socket(node) if settings.gdb else None,
                 more=settings.network.arguments(node) if settings.network else ())
-            self._guests.append(children.start(command, console.path, passed,
-                                               _GUEST_NICE if scarce else 0))
+            self._guests[node] = children.start(command, console.path, passed, _GUEST_NICE if scarce else 0)
             if end:
                 end.close()
 
@@ -159,7 +165,7 @@ class CoSim:
     def _take_out(self):
         """Of the guests that have ended, well or not. Returns what went wrong."""
         settings = self._settings
-        return [problem for node, console in enumerate(self._consoles) if console.end_status is not None
+        return [problem for node, console in self._consoles.items() if console.end_status is not None
                 for problem in settings.extras.unpack(settings.directory, node, console)]
 
     def _command(self, node):
@@ -192,19 +198,22 @@ class CoSim:
         return guest.TIMED_CHANNEL if self._other(node) is not None else None
 
     def _wait_for_guests(self, what, seconds, reached):
-        for node, console in enumerate(self._consoles):
+        for node, console in self._consoles.items():
             self._wait(f"guest {node}: no {what}", seconds, lambda c=console: reached(c),
                        [console.path, self._sim_log])
 
     def _wait_for_power_off(self):
-        for node, (qemu, console) in enumerate(zip(self._guests, self._consoles)):
+        for node, qemu in self._guests.items():
             self._wait(f"guest {node} did not power off", _POWER_OFF_SECONDS,
-                       lambda q=qemu: q.poll() is not None, [console.path])
+                       lambda q=qemu: q.poll() is not None, [self._consoles[node].path])
 
     def _stop_sim(self):
-        status = processes.stop_politely(self._sim, _SIM_STOP_SECONDS)
+        settings = self._settings
+        # A rank's ends when the guests of all have ended.
+        seconds = _SIM_STOP_SECONDS + (settings.boot_seconds + settings.run_seconds if settings.part else 0)
+        status = processes.stop_politely(self._sim, seconds)
         if status is None:
-            raise LaunchError(f"exrnic-sim did not end within {_SIM_STOP_SECONDS} s of SIGTERM",
+            raise LaunchError(f"exrnic-sim did not end within {seconds:g} s of SIGTERM",
                               [self._sim_log])
         if status not in (0, -signal.SIGTERM):
             raise LaunchError(f"exrnic-sim {_how_it_ended(status)}", [self._sim_log])
@@ -221,15 +230,15 @@ class CoSim:
     def _poll(self):
         """Passes on rows; notices what died or failed."""
         # Asked before the consoles are read, so that a dead guest's last words are read.
-        ended = [qemu.poll() for qemu in self._guests]
-        for node, console in enumerate(self._consoles):
+        ended = {node: qemu.poll() for node, qemu in self._guests.items()}
+        for node, console in self._consoles.items():
             for row in console.poll():
                 self._on_row(node, row)
         # The simulator first: its end takes the guests along.
         if self._sim.poll() is not None:
             raise LaunchError(f"exrnic-sim {_how_it_ended(self._sim.poll())}", [self._sim_log])
-        for node, (console, status) in enumerate(zip(self._consoles, ended)):
-            self._check_guest(node, console, status)
+        for node, status in ended.items():
+            self._check_guest(node, self._consoles[node], status)
 
     def _check_guest(self, node, console, qemu_status):
         logs = [console.path, self._sim_log]

@@ -22,6 +22,7 @@ class Places:
     """`runs`: where folders of launches are made. `kernel`: of the installed image, or None."""
 
     sim: pathlib.Path
+    sim_mpi: pathlib.Path
     programs: tuple
     plugin: pathlib.Path
     initramfs: pathlib.Path
@@ -36,11 +37,12 @@ def places(here=_HERE):
     prefix = next((folder for folder in here.parents if (folder / "bin/exrnic-sim").is_file()), None)
     if prefix is None or (clone / "Makefile").is_file():
         build = clone / "build"
-        return Places(build / "host/sim/exrnic-sim", (build / "host/libverbs-lite", build / "host/tools/exrnicctl"),
+        return Places(build / "host/sim/exrnic-sim", build / "host/sim/exrnic-sim-mpi",
+                      (build / "host/libverbs-lite", build / "host/tools/exrnicctl"),
                       build / "host/sim/time_sync/libexrnic-time.so", build / "guest/initramfs.cpio",
                       build / "kmod/kmod", build / "run")
     kernel = prefix / _GUEST / "kernel"
-    return Places(prefix / "bin/exrnic-sim", (prefix / "bin",), prefix / "lib/exrnic/libexrnic-time.so",
+    return Places(prefix / "bin/exrnic-sim", prefix / "bin/exrnic-sim-mpi", (prefix / "bin",), prefix / "lib/exrnic/libexrnic-time.so",
                   prefix / _GUEST / "initramfs.cpio", prefix / _GUEST, pathlib.Path("exrnic-run").absolute(),
                   kernel if kernel.is_file() else None)
 
