@@ -34,6 +34,7 @@
 #include "sim/service/ranked_loop.h"
 #include "sim/service/service_loop.h"
 #include "sim/testbed.h"
+#include "sim/time_sync/ranked_synchronised_loop.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/topology/partition.h"
 #include "sim/vfio_user/rnic_pci.h"
@@ -134,8 +135,6 @@ std::unique_ptr<OwnPart> own_part(const Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError, "--peb-host, --peb-device: of one process only; leave them out");
   if (options.reaches_by_messages)
     throw ExitRequest(kUsageError, "--reach-memory messages: of one process only; take files");
-  if (!options.clock_path.empty())
-    throw ExitRequest(kUsageError, "--time sync: of one process only; take --time free");
   if (!options.gdb_paths.empty() || !options.retire_paths.empty())
     throw ExitRequest(kUsageError, "--gdb, --retired: of one process only; leave them out");
   if (!options.trace_path.empty() || !options.losses_path.empty())
@@ -203,10 +202,15 @@ Testbed build(const Options& options, Tracer* tracer, const OwnPart* part, Pebs&
   }
 }
 
+unsigned sockets_here(const Options& options, const Testbed& testbed) {
+  unsigned count = 0;
+  for (unsigned id = 0; id < options.sockets.size(); ++id) count += testbed.has(id) ? 1 : 0;
+  return count;
+}
+
 // Of each guest that is here.
 vfio_user::MemoryBudget memory_budget(const Options& options, const Testbed& testbed) {
-  size_t sockets = 0;
-  for (unsigned id = 0; id < options.sockets.size(); ++id) sockets += testbed.has(id) ? 1 : 0;
+  size_t sockets = sockets_here(options, testbed);
   for (const auto& slots : options.peb_hosts) sockets += slots.size();
   return vfio_user::MemoryBudget::share_of(std::max<size_t>(1, sockets));
 }
@@ -237,22 +241,24 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
 // What a guest's store can do to another guest goes over both PCIe links and the network between
 // them. Where none of these has a latency, there are at least two cores on the way, of which each
 // takes a cycle of 1 ns or more.
-GuestClocks::Config clock_config(const Options& options, const Topology& topology) {
+GuestClocks::Config clock_config(const Options& options, const Testbed& testbed, bool ranks) {
   GuestClocks::Config config;
-  config.guests = static_cast<unsigned>(options.sockets.size());
+  config.guests = sockets_here(options, testbed);
+  config.others = ranks;
   config.instruction_ns = options.profile.instruction_ns;
-  const SimTime way = Fabric::least_way(options.profile, topology, config.guests);
+  const SimTime way = Fabric::least_way(options.profile, testbed.fabric().topology(),
+                                        static_cast<unsigned>(options.sockets.size()));
   const uint64_t network_ns = way == Fabric::kNoLines ? 0 : way / kPsPerNs;
   config.guest_to_guest_ns =
       std::max<uint64_t>(1, 2 * uint64_t{options.profile.pcie.latency_ns} + network_ns);
   return config;
 }
 
-std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& testbed) {
+std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& testbed,
+                                         bool ranks) {
   if (options.clock_path.empty()) return nullptr;
   try {
-    return std::make_unique<GuestClocks>(options.clock_path,
-                                         clock_config(options, testbed.fabric().topology()));
+    return std::make_unique<GuestClocks>(options.clock_path, clock_config(options, testbed, ranks));
   } catch (const std::exception& error) {
     throw ExitRequest(kUsageError, error.what());
   }
@@ -443,7 +449,7 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
     log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
   pebs.begin(testbed, memory_budget(options, testbed));
-  const auto clocks = make_clocks(options, testbed);
+  const auto clocks = make_clocks(options, testbed, ranks != nullptr);
   const auto start = std::chrono::steady_clock::now();
   ControlCommands commands = control_commands(options, testbed, servers, pebs, ranks, start);
   const auto answer = [&](const std::string& line) { return commands.answer(line); };
@@ -468,6 +474,10 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   std::string error;
   if (options.workload) {
     run_workload(options, testbed, stop, std::move(results), ranks, error);
+  } else if (meeting && clocks) {
+    run_loop(RankedSynchronisedLoop(testbed, servers, stop, *clocks, *ranks, *meeting,
+                                    options.profile.pcie.latency_ns),
+             side_sockets, flush);
   } else if (meeting) {
     run_loop(RankedLoop(testbed, servers, stop, *ranks, *meeting), side_sockets, flush);
   } else {

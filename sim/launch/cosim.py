@@ -135,7 +135,7 @@ class CoSim:
         sockets = self._sockets()
         values = placeholders.of_guests(settings.guests)
         scarce = len(os.sched_getaffinity(0)) <= len(self._consoles) * settings.cpus
-        for node, console in self._consoles.items():
+        for index, (node, console) in enumerate(self._consoles.items()):
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
             command = guest.qemu_command(
@@ -143,7 +143,7 @@ class CoSim:
                 values.fill(self._command(node), node), settings.accelerator,
                 self._channel(node, passed), self._kernel_arguments(node), settings.memory,
                 settings.cpus, settings.iommu,
-                settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else (),
+                settings.sync.qemu_arguments(node, self._other(node), index) if settings.sync else (),
                 settings.extras.disks(settings.directory, node),
                 guest.socket_console(console_socket(node), console.path.name)
                 if settings.consoles else guest.STANDARD_CONSOLE,
@@ -178,24 +178,26 @@ class CoSim:
         network = self._settings.network.kernel_arguments(node) if self._settings.network else ""
         return f"{self._settings.kernel_arguments} hostname=node{node}{ethernet}{network}"
 
+    def _is_of_pair(self, node):
+        return self._settings.guests > 1 and node in self._settings.pair
+
     def _other(self, node):
-        """The guest whose second serial port is joined to that of `node`, or None."""
+        """The guest whose second serial port is joined to that of `node`, or None: ranks have no such lines."""
         pair = self._settings.pair
-        if self._settings.guests < 2 or node not in pair:
-            return None
-        return pair[1 - pair.index(node)]
+        return pair[1 - pair.index(node)] if self._is_of_pair(node) and not self._settings.part else None
 
     def _sockets(self):
         """Join the second serial ports of the pair; connected from the start, so that it does not
         matter which guest is first. In synchronised time the plugin joins them."""
-        if self._settings.guests < 2 or self._settings.sync:
+        if self._settings.guests < 2 or self._settings.sync or self._settings.part:
             return {}
         return dict(zip(self._settings.pair, socket.socketpair()))
 
     def _channel(self, node, passed):
         if passed:
             return guest.socket_channel(passed[0])
-        return guest.TIMED_CHANNEL if self._other(node) is not None else None
+        # With ranks it has none at its other end: the guest is the same as in one process.
+        return guest.TIMED_CHANNEL if self._settings.sync and self._is_of_pair(node) else None
 
     def _wait_for_guests(self, what, seconds, reached):
         for node, console in self._consoles.items():

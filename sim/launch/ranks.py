@@ -34,8 +34,6 @@ class Rank:
         """Why this launch cannot be one by several ranks; None: it can."""
         if options.what != "run":
             return f"\"{options.what}\" is of one machine; with mpirun take \"run\""
-        if options.time == "sync":
-            return "--time sync: several ranks have no common clock with their guests; take --time free"
         if "{oob}" in options.command:
             return "{oob}: it joins two guests of one machine; take --ethernet and {addresses}"
         for name, why in _REFUSED:

@@ -25,12 +25,11 @@ class Environment(unittest.TestCase):
         self.assertEqual(ranks.Rank(1, 2).own(pathlib.Path("a/run")), pathlib.Path("a/run-rank1"))
 
     def test_what_is_of_one_machine_is_refused_by_its_name(self):
-        good = {"what": "run", "time": "free", "command": "true", "processes": False, "network": False,
+        good = {"what": "run", "command": "true", "processes": False, "network": False,
                 "trace": False, "page": False}
         rank = ranks.Rank(0, 2)
         self.assertIsNone(rank.problem(types.SimpleNamespace(**good)))
-        for name, value, said in (("what", "push", "push"), ("what", "shell", "shell"), ("time", "sync", "--time"),
-                                  ("command", "x --oob {oob}", "{oob}"), ("processes", True, "--processes"),
+        for name, value, said in (("what", "push", "push"), ("what", "shell", "shell"), ("command", "x --oob {oob}", "{oob}"), ("processes", True, "--processes"),
                                   ("network", True, "--network"), ("trace", True, "--trace"),
                                   ("page", True, "--page")):
             self.assertIn(said, rank.problem(types.SimpleNamespace(**{**good, name: value})))

@@ -32,13 +32,14 @@ class Sync:
     def sim_arguments(self):
         return ["--time", f"sync:{_CLOCK}"]
 
-    def qemu_arguments(self, node, other=None):
-        """`other`: the guest at the other end of the second serial port."""
+    def qemu_arguments(self, node, other=None, index=None):
+        """`other`: the guest at the other end of the second serial port. `index`: of this one among those of its
+        simulator, if that has not all."""
         line = f",line={guest.CHANNEL}:{other}" if other is not None else ""
         shift = self.instruction_ns.bit_length() - 1
         return ["-accel", "tcg,thread=single", "-cpu", _CPU,
                 "-icount", f"shift={shift},sleep=off",
-                "-plugin", f"{self.plugin},clock={_CLOCK},guest={node}{line}",
+                "-plugin", f"{self.plugin},clock={_CLOCK},guest={node if index is None else index}{line}",
                 "-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", str(node + 1)]
 
     def check(self, qemu, accelerator):

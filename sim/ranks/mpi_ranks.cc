@@ -104,6 +104,14 @@ class MpiRanks final : public Ranks {
     return all;
   }
 
+  std::vector<Word> share(const Word& own) override {
+    const Spending spending(use_, TimeUse::kAgreement);
+    std::vector<Word> all(size());
+    MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_UINT64_T, all.data(),
+                  static_cast<int>(own.size()), MPI_UINT64_T, MPI_COMM_WORLD);
+    return all;
+  }
+
   Bytes tell(const Bytes& of_rank_0) override {
     Bytes bytes = of_rank_0;
     auto size = static_cast<uint64_t>(count_of(bytes));

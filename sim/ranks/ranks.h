@@ -3,6 +3,7 @@
 // network. All of them call these functions equally often, in the same order.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,9 @@ class Ranks : public OtherRanks {
   virtual std::vector<Bytes> gather(const Bytes& own) = 0;
   // Whether it is so at any rank.
   virtual bool any(bool own) = 0;
+  // The words of all ranks, in their order.
+  using Word = std::array<uint64_t, 4>;
+  virtual std::vector<Word> share(const Word& own) = 0;
   // At all ranks what rank 0 has given.
   virtual Bytes tell(const Bytes& of_rank_0) = 0;
 

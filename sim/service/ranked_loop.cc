@@ -2,26 +2,16 @@
 #include "sim/service/ranked_loop.h"
 
 #include <chrono>
-#include <stdexcept>
 
 namespace exrnic {
 
 using std::chrono::microseconds;
-using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-void RankedLoop::serve_sockets() {
-  if (sockets_.serve(microseconds::zero())) return;
-  stop_.take();
-  if (!stays_) throw std::runtime_error("stopped twice: the other ranks are ended, too");
-  stays_ = false;
-}
-
 void RankedLoop::run() {
-  nanoseconds took{0};
+  std::chrono::nanoseconds took{0};
   for (;;) {
-    serve_sockets();
-    const Meeting::Word all = meeting_.meet({stays_, took});
+    const Meeting::Word all = sockets_.meet(took);
     if (!all.stays) return;
     slice_.took(all.took);
     const auto start = steady_clock::now();

@@ -7,44 +7,30 @@
 #include <functional>
 #include <utility>
 
-#include "sim/ranks/meeting.h"
+#include "sim/service/ranked_sockets.h"
 #include "sim/service/slice.h"
-#include "sim/service/socket_service.h"
 
 namespace exrnic {
 
 class RankedLoop {
  public:
-  using Servers = SocketService::Servers;
-
-  // No socket of them may hold time.
-  RankedLoop(Testbed& testbed, Servers& servers, const StopSignal& stop, Ranks& ranks,
-             Meeting& meeting)
-      : testbed_(testbed),
-        sockets_(testbed, servers, stop),
-        stop_(stop),
-        ranks_(ranks),
-        meeting_(meeting) {}
+  RankedLoop(Testbed& testbed, SocketService::Servers& servers, const StopSignal& stop,
+             Ranks& ranks, Meeting& meeting)
+      : testbed_(testbed), ranks_(ranks), sockets_(testbed, servers, stop, meeting) {}
 
   void serve(SideSocket& socket) { sockets_.serve(socket); }
   // Called when nothing is in flight at any rank any more, before each sleep.
   void at_rest(std::function<void()> action) { at_rest_ = std::move(action); }
 
-  // Returns when a stop signal has come to each rank: until then the others' hosts need it. Throws
-  // std::runtime_error if this one is told again.
+  // Returns when no rank stays (RankedSockets).
   void run();
 
  private:
-  void serve_sockets();
-
   Testbed& testbed_;
-  SocketService sockets_;
-  const StopSignal& stop_;
   Ranks& ranks_;
-  Meeting& meeting_;
+  RankedSockets sockets_;
   std::function<void()> at_rest_;
   Slice slice_;
-  bool stays_ = true;
 };
 
 }  // namespace exrnic

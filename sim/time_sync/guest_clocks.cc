@@ -88,9 +88,9 @@ GuestClocks::GuestClocks(std::string path, const Config& config)
       file_(new_memory(path_)),
       target_("/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.get())),
       shared_(map(file_.get(), path_)) {
-  assert(guests_ <= EXRNIC_TIME_MAX_GUESTS);
+  assert(guests_ + (config.others ? 1 : 0) <= EXRNIC_TIME_MAX_GUESTS);
   shared_->version = EXRNIC_TIME_VERSION;
-  shared_->guests = guests_;
+  shared_->guests = guests_ + (config.others ? 1 : 0);
   shared_->simulator_pid = ::getpid();
   shared_->instruction_ns = config.instruction_ns;
   shared_->guest_to_guest_ns = config.guest_to_guest_ns;
@@ -98,6 +98,7 @@ GuestClocks::GuestClocks(std::string path, const Config& config)
     set(i, EXRNIC_GUEST_ABSENT, kNever);
     exrnic_time_store(&shared_->line[i].deaf_until_ns, kNever);
   }
+  if (config.others) set_others(0);
   exrnic_time_store(&shared_->magic, EXRNIC_TIME_MAGIC);
   link_clock(target_, path_);
 }

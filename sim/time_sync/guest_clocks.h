@@ -21,6 +21,7 @@ class GuestClocks {
     unsigned guests = 1;
     uint32_t instruction_ns = 1;
     uint64_t guest_to_guest_ns = 0;  // no guest can affect another in less
+    bool others = false;             // guests of other ranks count as one more
   };
   static constexpr uint64_t kNever = EXRNIC_TIME_NEVER;
 
@@ -44,6 +45,9 @@ class GuestClocks {
 
   // Of a guest in STORING: how many messages its store is made of.
   uint32_t messages(unsigned guest) const;
+
+  // Of the others, the least bound.
+  void set_others(uint64_t bound) { set(guests_, EXRNIC_GUEST_RUNNING, bound); }
 
   void set_horizon(uint64_t ns) { exrnic_time_store(&shared_->horizon_ns, ns); }
 

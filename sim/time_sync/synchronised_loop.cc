@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/time_sync/nanoseconds.h"
+
 namespace exrnic {
 namespace {
 
@@ -22,16 +24,6 @@ constexpr unsigned kStepsBetweenLooks = 64;
 constexpr unsigned kIdleSteps = 200;
 constexpr microseconds kNap{50};
 constexpr microseconds kSleep{20'000};
-
-// A clock is written by others: whatever it says.
-SimTime picoseconds(uint64_t ns) {
-  constexpr SimTime kLast = ~SimTime{0};
-  return ns > kLast / kPsPerNs ? kLast : ns * kPsPerNs;
-}
-
-uint64_t round_up(SimTime ps) {
-  return ps == PcieLink::kNoTouch ? kNever : (ps + kPsPerNs - 1) / kPsPerNs;
-}
 
 }  // namespace
 
@@ -53,7 +45,7 @@ SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& ser
 // The first guests begin together. One that comes later begins where the last of the others is.
 bool SynchronisedLoop::admit() {
   if (!started_ && !clocks_.all_join()) return false;
-  const uint64_t now = round_up(testbed_.now());
+  const uint64_t now = nanoseconds_up(testbed_.now());
   bool admitted = false;
   for (unsigned id = 0; id < nodes_.size(); ++id) {
     if (clocks_.state(id) != EXRNIC_GUEST_JOINING) continue;
@@ -72,9 +64,9 @@ void SynchronisedLoop::draw_horizon() {
   const SimTime next = testbed_.next_event();
   uint64_t horizon = kNever;
   if (next != Testbed::kNothing) {
-    horizon = round_up(next + picoseconds(to_host_ns_));
+    horizon = nanoseconds_up(next + picoseconds(to_host_ns_));
     for (unsigned id = 0; id < nodes_.size(); ++id) {
-      horizon = std::min(horizon, round_up(testbed_.node(id).pcie().next_touch()));
+      horizon = std::min(horizon, nanoseconds_up(testbed_.node(id).pcie().next_touch()));
     }
   }
   if (horizon == horizon_ns_) return;

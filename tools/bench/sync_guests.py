@@ -62,7 +62,7 @@ class InstructionsAlone(sync_time.Sync):
     def sim_arguments(self):
         return []
 
-    def qemu_arguments(self, node, other=None):
+    def qemu_arguments(self, node, other=None, index=None):
         arguments = super().qemu_arguments(node)
         at = arguments.index("-plugin")
         return arguments[:at] + arguments[at + 2:]
