@@ -28,7 +28,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) tests/guest/ethernet.sh tests/guest/fabric.sh
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
-  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-ntb bench-libraries images figures \
+  install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test scale-test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-ntb bench-libraries images figures \
   sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
@@ -106,6 +106,9 @@ test: build lint guest-world provider ntb-modules ## Test | Everything that a ch
 check: host lint ## Test | Lint, and the tests that need no guest and no whole RTL: for use while working (3 min)
 	@tools/setup/extra.sh $(PYTHON_PACKAGES) spin
 	@$(ENV) $(CTEST) -L quick
+
+scale-test: build ## Test | One network in several processes: networks without hosts, processes and guests at their nodes (1 min)
+	@$(ENV) $(CTEST) -L ranks
 
 # What makes the wheel, and what tests it.
 WHEEL_PACKAGES := python3-setuptools python3-wheel

@@ -320,10 +320,10 @@ ControlCommands control_commands(const Options& options, Testbed& testbed,
          return statistics_of(statistics(options, testbed, servers, pebs, seconds_since(start)),
                               testbed.fabric().topology(), ranks);
        },
-       [ranks](const Json& own) { return gather(own, ranks); },
        [ranks](const std::string& line) {
          if (ranks == nullptr || ranks->rank() == 0) log("control: " + line);
-       }});
+       },
+       [ranks](const Json& own) { return gather(own, ranks); }});
 }
 
 std::unique_ptr<ControlServer> serve_control(const std::string& path,

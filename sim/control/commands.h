@@ -41,9 +41,11 @@ class ControlCommands {
     uint64_t seed = 1;                            // of faults that are given none
     std::function<bool(unsigned node)> has_host;  // somebody drives its RNIC
     std::function<Json()> statistics;             // of all ranks, at rank 0
+    Log log;                                      // a line for each change
     // At rank 0 what each rank says of its own part; elsewhere nothing.
-    std::function<std::vector<Json>(const Json& own)> gather;
-    Log log;  // a line for each change
+    std::function<std::vector<Json>(const Json& own)> gather = [](const Json& own) {
+      return std::vector<Json>{own};
+    };
   };
 
   explicit ControlCommands(Context context) : context_(std::move(context)) {}

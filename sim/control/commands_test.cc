@@ -27,7 +27,6 @@ struct Bench {
     commands = std::make_unique<ControlCommands>(
         ControlCommands::Context{*testbed, 3, [](unsigned node) { return node == 0; },
                                  [] { return ControlCommands::Json{{"all", 1}}; },
-                                 [](const ControlCommands::Json& own) { return std::vector{own}; },
                                  [this](const std::string& line) { log.push_back(line); }});
   }
   Json ask(const std::string& request) { return Json::parse(commands->answer(request)); }

@@ -15,12 +15,27 @@
 namespace exrnic {
 namespace {
 
-int count_of(const Bytes& bytes) {
-  if (bytes.size() > INT_MAX)
-    throw std::runtime_error("ranks: " + std::to_string(bytes.size()) +
-                             " bytes for one of them at once; MPI takes " +
-                             std::to_string(INT_MAX) + "; take more ranks, or less traffic");
-  return static_cast<int>(bytes.size());
+// Of a window's frames.
+int count_of(const Bytes& batch) {
+  if (batch.size() > INT_MAX)
+    throw std::runtime_error("ranks: a window's frames to one of them have " +
+                             std::to_string(batch.size()) + " bytes; MPI takes " +
+                             std::to_string(INT_MAX) + "; take more ranks");
+  return static_cast<int>(batch.size());
+}
+
+// What MPI takes at once of something larger.
+struct Piece {
+  size_t at;
+  int bytes;
+};
+
+std::vector<Piece> pieces_of(size_t size) {
+  constexpr size_t kMost = 1 << 30;
+  std::vector<Piece> pieces;
+  for (size_t at = 0; at < size; at += kMost)
+    pieces.push_back({at, static_cast<int>(std::min(kMost, size - at))});
+  return pieces;
 }
 
 void append(Bytes& bytes, SimTime time) {
@@ -96,11 +111,21 @@ class MpiRanks final : public Ranks {
 
   std::vector<Bytes> gather(const Bytes& own) override {
     if (rank_ != 0) {
-      MPI_Send(own.data(), count_of(own), MPI_BYTE, 0, kGatherTag, MPI_COMM_WORLD);
+      const uint64_t size = own.size();
+      MPI_Send(&size, 1, MPI_UINT64_T, 0, kGatherTag, MPI_COMM_WORLD);
+      for (const Piece piece : pieces_of(size))
+        MPI_Send(own.data() + piece.at, piece.bytes, MPI_BYTE, 0, kGatherTag, MPI_COMM_WORLD);
       return {};
     }
     std::vector<Bytes> all = {own};
-    for (unsigned from = 1; from < size(); ++from) all.push_back(receive(from, kGatherTag));
+    for (int from = 1; from < size_; ++from) {
+      uint64_t size = 0;
+      MPI_Recv(&size, 1, MPI_UINT64_T, from, kGatherTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      all.emplace_back(size);
+      for (const Piece piece : pieces_of(size))
+        MPI_Recv(all.back().data() + piece.at, piece.bytes, MPI_BYTE, from, kGatherTag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     return all;
   }
 
@@ -114,10 +139,11 @@ class MpiRanks final : public Ranks {
 
   Bytes tell(const Bytes& of_rank_0) override {
     Bytes bytes = of_rank_0;
-    auto size = static_cast<uint64_t>(count_of(bytes));
+    uint64_t size = bytes.size();
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     bytes.resize(size);
-    MPI_Bcast(bytes.data(), count_of(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (const Piece piece : pieces_of(size))
+      MPI_Bcast(bytes.data() + piece.at, piece.bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     return bytes;
   }
 
@@ -193,13 +219,14 @@ class MpiRanks final : public Ranks {
     return woken;
   }
 
-  static Bytes receive(unsigned from, int tag = kTag) {
+  // A batch.
+  static Bytes receive(unsigned from) {
     MPI_Status status;
-    MPI_Probe(static_cast<int>(from), tag, MPI_COMM_WORLD, &status);
+    MPI_Probe(static_cast<int>(from), kTag, MPI_COMM_WORLD, &status);
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     Bytes bytes(static_cast<size_t>(count));
-    MPI_Recv(bytes.data(), count, MPI_BYTE, static_cast<int>(from), tag, MPI_COMM_WORLD,
+    MPI_Recv(bytes.data(), count, MPI_BYTE, static_cast<int>(from), kTag, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     return bytes;
   }

@@ -41,6 +41,7 @@ void TimeUse::spend(What what, Clock::time_point from, Clock::time_point to) {
   add(kWork, last_, from);
   add(what, from, to);
   last_ = to;
+  ++times_[what];
 }
 
 std::array<double, TimeUse::kKinds> TimeUse::total_s(Clock::time_point now) const {
@@ -57,10 +58,12 @@ nlohmann::ordered_json TimeUse::to_json(Clock::time_point now) const {
   whole.last_ = now;
   const Bin sum = whole.total_s(now);
   nlohmann::ordered_json json = {{"total_s", nlohmann::ordered_json::object()},
+                                 {"times", nlohmann::ordered_json::object()},
                                  {"bin_s", seconds(whole.bin_)},
                                  {"bins", nlohmann::ordered_json::object()}};
   for (size_t what = 0; what < kKinds; ++what) {
     json["total_s"][kNames[what]] = sum[what];
+    if (what != kWork) json["times"][kNames[what]] = times_[what];
     auto& row = json["bins"][kNames[what]] = nlohmann::ordered_json::array();
     for (const Bin& bin : whole.bins_) row.push_back(bin[what]);
   }

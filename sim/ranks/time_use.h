@@ -34,8 +34,9 @@ class TimeUse {
   // Seconds up to `now`, of each kind.
   std::array<double, kKinds> total_s(Clock::time_point now) const;
 
-  // The same as {"total_s": {"work": ..., ...}, "bin_s": ..., "bins": {"work": [seconds in each
-  // bin], ...}}. Bins are a power of two times kLeastBin long, and at most kMostBins.
+  // The same as {"total_s": {"work": ..., ...}, "times": {"exchange": how often, ...}, "bin_s":
+  // ..., "bins": {"work": [seconds in each bin], ...}}. Bins are a power of two times kLeastBin
+  // long, and at most kMostBins.
   nlohmann::ordered_json to_json(Clock::time_point now) const;
   static constexpr std::chrono::microseconds kLeastBin{1'000};
   static constexpr size_t kMostBins = 512;
@@ -50,6 +51,7 @@ class TimeUse {
   Clock::time_point last_;  // what was before is in the bins
   std::chrono::nanoseconds bin_ = kLeastBin;
   std::vector<Bin> bins_;
+  std::array<uint64_t, kKinds> times_{};  // that it was spent; of work nothing
 };
 
 }  // namespace exrnic

@@ -45,6 +45,7 @@ TEST_CASE("bins hold the same, however long it takes, and each is full but the l
   CHECK(work == Catch::Approx(5.007));
   CHECK(json["total_s"]["work"].get<double>() == Catch::Approx(5.007));
   CHECK(json["total_s"]["exchange"].get<double>() == Catch::Approx(10.0));
+  CHECK(json["times"]["exchange"] == 5000);
 }
 
 }  // namespace
