@@ -29,7 +29,7 @@ GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS) t
 
 .PHONY: help setup build host kmod guest guest-programs guest-world provider world-test demo shell debug-guest newcomer install install-library install-driver install-dkms \
   install-provider install-guest install-unknown ntb-modules ntb-clients gen lint rtl-report check test scale-test sizes soak guest-soak kmod-matrix run run-peb bench bench-world scale bench-java bench-ntb bench-libraries images figures \
-  sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants format clean distclean
+  sanitize coverage fuzz debug-kernel-test wheel deb deb-test proofs mutants night format clean distclean
 
 # By group. Durations are those of two cores, when everything is fetched and built.
 help: ## Develop | This list
@@ -174,6 +174,11 @@ proofs: setup ## Test longer | Protocols (SPIN), firmware and data path (CBMC) f
 # BLOCK: only this one. N: changes to each. SEED: which.
 mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which ones does no test notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md
 	@$(ENV) $(PYTHON) tools/mutants/mutants.py $(if $(BLOCK),--block $(BLOCK),--report docs/mutants.md) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
+
+# SEED: the first of consecutive ones; without it one of this minute.
+HOURS ?= 8
+night: build guest-world provider ## Test longer | A night of random work, mutants, fuzzers, guests under kills, debug kernel, with new seeds: make night HOURS=n: build/night/report.md
+	@$(ENV) $(PYTHON) tools/night/night.py --hours $(HOURS) $(if $(filter-out file default,$(origin SEED)),--seed $(SEED))
 
 SECONDS ?= 60
 fuzz: setup ## Test longer | Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)

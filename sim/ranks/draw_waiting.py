@@ -66,9 +66,8 @@ def draw(parts, output):
                                 gridspec_kw={"height_ratios": heights})
     for row, part in zip(axes[:, 0], parts):
         draw_rank(row, part)
-    last = axes[len(parts) - 1, 0]
-    last.set_xlabel("seconds of the run")
-    figure.legend(*last.get_legend_handles_labels(), loc="outside upper left", ncols=len(KINDS), frameon=False)
+    axes[len(parts) - 1, 0].set_xlabel("seconds of the run")
+    axes[0, 0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=len(KINDS), frameon=False, borderaxespad=0)
     if named:
         draw_busiest(axes[-1, 0], parts)
     figure.savefig(output, dpi=150)
