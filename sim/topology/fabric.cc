@@ -218,9 +218,10 @@ void Fabric::add_line(const TopologyLink& link, uint32_t number, const FabricFau
 void Fabric::add_routes() {
   for (size_t i = 0; i < switches_.size(); ++i) {
     if (switches_[i] == nullptr) continue;
-    for (unsigned node = 0; node < topology_.nodes; ++node) {
-      switches_[i]->add_route(mac_address(topology_.id_of(node)), routes_.port[i][node]);
-    }
+    PortTable routes;
+    for (unsigned node = 0; node < topology_.nodes; ++node)
+      routes.set(static_cast<uint16_t>(topology_.id_of(node)), routes_.port[i][node]);
+    switches_[i]->set_routes(routes);
     for (const unsigned port : routes_.tree_ports[i]) switches_[i]->flood_through(port);
   }
 }
