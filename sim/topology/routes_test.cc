@@ -28,7 +28,7 @@ unsigned walk(const Topology& topology, const Routes& routes, unsigned from, uns
   LinkEnd at{false, from, 0};
   unsigned links = 0;
   do {
-    if (at.at_switch) at.port = routes.port[at.index][to];
+    if (at.at_switch) at.port = routes.ports[at.index].at(topology.id_of(to));
     bool moved = false;
     for (const TopologyLink& link : topology.links) {
       for (int i : {0, 1}) {
@@ -147,7 +147,7 @@ void check_against_plain_search(const Topology& topology) {
   for (unsigned node = 0; node < topology.nodes; ++node) {
     const PlainSearch plain(topology, node);
     for (unsigned i = 0; i < topology.switches.size(); ++i)
-      differ += routes.port[i][node] != plain.port(i);
+      differ += routes.ports[i].at(topology.id_of(node)) != plain.port(i);
   }
   CHECK(differ == 0);
 }
@@ -203,9 +203,36 @@ TEST_CASE("ways are as long as the topology says") {
 TEST_CASE("equal ways are shared by the number of the destination, the same each time") {
   const Topology topology = two_levels(12);
   const Routes routes = compute_routes(topology);
-  const auto& first_leaf = routes.port[2];
-  for (unsigned node = 4; node < 12; ++node) CHECK(first_leaf[node] == 4 + node % 2);
-  CHECK(compute_routes(topology).port == routes.port);
+  const PortTable& first_leaf = routes.ports[2];
+  for (uint16_t node = 4; node < 12; ++node) CHECK(first_leaf.at(node) == 4u + node % 2);
+  const PortTable again = compute_routes(topology).ports[2];
+  for (uint16_t node = 0; node < 12; ++node) CHECK(again.at(node) == first_leaf.at(node));
+}
+
+// How many blocks there are, by where they are kept.
+size_t blocks_of(const Routes& routes) {
+  std::set<PortTable::SharedBlock> blocks;
+  for (const PortTable& table : routes.ports)
+    blocks.insert(table.blocks().begin(), table.blocks().end());
+  return blocks.size();
+}
+
+TEST_CASE("equal parts of a network's tables are kept once") {
+  const Routes levels = compute_routes(leaf_spine(1024));
+  for (unsigned spine = 1; spine < 16; ++spine)
+    CHECK(levels.ports[spine].blocks() == levels.ports[0].blocks());
+  // In the tables of 1024 switches there are 16,384.
+  CHECK(blocks_of(compute_routes(torus({16, 8, 8}))) < 5'000);
+}
+
+TEST_CASE("a port of identifiers far from each other is that of their nodes") {
+  Topology topology = star(3);
+  topology.ids = {65'534, 7, 300};
+  const PortTable table = compute_routes(topology).ports[0];
+  CHECK(table.at(65'534) == 0);
+  CHECK(table.at(7) == 1);
+  CHECK(table.at(300) == 2);
+  for (const uint16_t nobody : {0, 1, 2, 65'535}) CHECK(table.at(nobody) == PortTable::kNone);
 }
 
 TEST_CASE("what cannot be reached, or has no link, is refused by name") {
@@ -264,7 +291,7 @@ class PlainWaits {
     }
     for (unsigned from = 0; from < topology.nodes; ++from) {
       for (unsigned to = 0; to < topology.nodes; ++to) {
-        if (from != to) add_way(routes, from, to);
+        if (from != to) add_way(topology, routes, from, to);
       }
     }
     for (unsigned i = 0; i < topology.switches.size(); ++i) {
@@ -295,11 +322,11 @@ class PlainWaits {
 
   static Key key(const LinkEnd& end) { return {end.at_switch, end.index, end.port}; }
 
-  void add_way(const Routes& routes, unsigned from, unsigned to) {
+  void add_way(const Topology& topology, const Routes& routes, unsigned from, unsigned to) {
     Key line{false, from, 0};
     while (far_[line].at_switch) {
       const unsigned index = far_[line].index;
-      const Key next{true, index, routes.port[index][to]};
+      const Key next{true, index, routes.ports[index].at(topology.id_of(to))};
       waits_[line].insert(next);
       line = next;
     }
@@ -344,7 +371,7 @@ TEST_CASE("the routes of a fat tree give every core its share of the nodes") {
   for (unsigned node = 0; node < topology.nodes; ++node) {
     for (unsigned i = 0; i < topology.switches.size(); ++i) {
       const bool aggregation = topology.switches[i].spread != 1;
-      const unsigned port = routes.port[i][node];
+      const unsigned port = routes.ports[i].at(topology.id_of(node));
       if (aggregation && port >= 3) ++uses[{i, port}];
     }
   }
