@@ -8,7 +8,6 @@
 #include <deque>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -225,27 +224,23 @@ std::vector<std::vector<unsigned>> spanning_tree(const Topology& topology, const
   return ports;
 }
 
-// Which line's buffer empties into which line.
+// Which line's buffer empties into which line. Lines at nodes are in no circle: those to nodes are
+// left out, and of those from the nodes of a switch the first one stands for all.
 class Dependencies {
  public:
   Dependencies(const Topology& topology, const Graph& graph, const Routes& routes)
-      : topology_(topology),
-        graph_(graph),
-        after_(2 * topology.links.size()),
-        line_of_(topology.switches.size()) {
-    for (Line line = 0; line < after_.size(); ++line) {
-      if (!graph.from(line).at_switch) continue;
-      std::vector<Line>& lines = line_of_[graph.from(line).index];
-      if (graph.from(line).port >= lines.size()) lines.resize(graph.from(line).port + 1, kNowhere);
-      lines[graph.from(line).port] = line;
-    }
+      : after_(2 * topology.links.size()),
+        into_(after_.size(), kNowhere),
+        line_of_(topology.switches.size()),
+        entry_(topology.switches.size(), kNowhere) {
+    for (Line line = 0; line < after_.size(); ++line) add_line(graph, line);
     std::vector<unsigned> seen(after_.size(), kNowhere);  // on a way to which node, last
     for (unsigned to = 0; to < topology.nodes; ++to) {
-      for (unsigned from = 0; from < topology.nodes; ++from) {
-        if (from != to) add_route(routes, from, to, seen);
+      for (const Line entry : entry_) {
+        if (entry != kNowhere) add_way(routes, entry, to, topology.id_of(to), seen);
       }
     }
-    for (const auto& lines : tree_lines(topology, routes)) add_flood(lines);
+    for (unsigned i = 0; i < topology.switches.size(); ++i) add_flood(i, routes.tree_ports[i]);
   }
 
   // One circle of lines that wait for each other; empty if there is none.
@@ -259,35 +254,51 @@ class Dependencies {
   }
 
  private:
+  void add_line(const Graph& graph, Line line) {
+    const LinkEnd& from = graph.from(line);
+    const LinkEnd& to = graph.to(line);
+    if (to.at_switch) into_[line] = to.index;
+    if (from.at_switch) {
+      std::vector<Line>& lines = line_of_[from.index];
+      if (from.port >= lines.size()) lines.resize(from.port + 1, kNowhere);
+      lines[from.port] = line;
+    } else if (to.at_switch && entry_[to.index] == kNowhere) {
+      entry_[to.index] = line;
+    }
+  }
+
   // Ways to one node that have met stay together.
-  void add_route(const Routes& routes, unsigned from, unsigned to, std::vector<unsigned>& seen) {
-    Line line = graph_.lines(from).front();
-    while (graph_.to(line).at_switch && seen[line] != to) {
+  void add_way(const Routes& routes, Line line, unsigned to, uint16_t id,
+               std::vector<unsigned>& seen) {
+    while (seen[line] != to) {
       seen[line] = to;
-      const LinkEnd& at = graph_.to(line);
-      const Line next = line_at(at.index, routes.ports[at.index].at(topology_.id_of(to)));
-      after_[line].insert(next);
+      const unsigned at = into_[line];
+      const Line next = line_of_[at][routes.ports[at].at(id)];
+      if (into_[next] == kNowhere) return;
+      add(line, next);
       line = next;
     }
   }
 
-  Line line_at(unsigned index, unsigned port) const { return line_of_[index][port]; }
-
-  std::vector<std::vector<Line>> tree_lines(const Topology& topology, const Routes& routes) const {
-    std::vector<std::vector<Line>> result(topology.switches.size());
-    for (unsigned i = 0; i < result.size(); ++i) {
-      for (const unsigned port : routes.tree_ports[i]) result[i].push_back(line_at(i, port));
-    }
-    return result;
-  }
-
   // A group's frame goes from each of a switch's lines in the tree into all the others.
-  void add_flood(const std::vector<Line>& out) {
-    for (const Line in : out) {
-      for (const Line next : out) {
-        if (next != in) after_[in ^ 1].insert(next);
+  void add_flood(unsigned index, const std::vector<unsigned>& ports) {
+    std::vector<Line> out;
+    for (const unsigned port : ports) {
+      const Line line = line_of_[index][port];
+      if (into_[line] != kNowhere) out.push_back(line);
+    }
+    for (const Line next : out) {
+      if (entry_[index] != kNowhere) add(entry_[index], next);
+      for (const Line in : out) {
+        if (next != in) add(in ^ 1, next);
       }
     }
+  }
+
+  void add(Line line, Line next) {
+    std::vector<Line>& lines = after_[line];
+    const auto place = std::lower_bound(lines.begin(), lines.end(), next);
+    if (place == lines.end() || *place != next) lines.insert(place, next);
   }
 
   // Depth first: 0 not seen, 1 on the path, 2 done. True: `path` is a circle.
@@ -306,10 +317,10 @@ class Dependencies {
     return false;
   }
 
-  const Topology& topology_;
-  const Graph& graph_;
-  std::vector<std::set<Line>> after_;
+  std::vector<std::vector<Line>> after_;    // sorted
+  std::vector<unsigned> into_;              // by line: to which switch; kNowhere: to a node
   std::vector<std::vector<Line>> line_of_;  // by switch and port: the line that leaves there
+  std::vector<Line> entry_;                 // by switch: the first line from a node
 };
 
 }  // namespace

@@ -383,6 +383,7 @@ TEST_CASE("the routes of a fat tree give every core its share of the nodes") {
 TEST_CASE("a tree of any size cannot deadlock, a torus of rings of five may") {
   CHECK_NOTHROW(usable_routes(load_topology("leaf-spine:256", 1), kCredits));
   CHECK_NOTHROW(usable_routes(load_topology("fat-tree:8", 1), kCredits));
+  CHECK_NOTHROW(usable_routes(load_topology("star:4096", 1), kCredits));
   CHECK_THROWS_MATCHES(usable_routes(load_topology("torus:5x5", 1), kCredits), DataFileError,
                        MessageMatches(ContainsSubstring("may wait for each other for ever")));
 }
