@@ -365,4 +365,12 @@ Routes usable_routes(const Topology& topology, bool credits) {
   return routes;
 }
 
+void refuse_unusable(const Topology& topology, bool credits) {
+  if (credits) {
+    usable_routes(topology, credits);
+  } else {
+    refuse_unreachable(topology, Graph(topology));
+  }
+}
+
 }  // namespace exrnic

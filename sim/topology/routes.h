@@ -36,4 +36,7 @@ void refuse_deadlock(const Topology& topology, const Routes& routes);
 // Both.
 Routes usable_routes(const Topology& topology, bool credits);
 
+// Throws where usable_routes() does. Without credits it needs no routes to know.
+void refuse_unusable(const Topology& topology, bool credits);
+
 }  // namespace exrnic

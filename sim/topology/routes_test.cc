@@ -251,6 +251,16 @@ TEST_CASE("what cannot be reached, or has no link, is refused by name") {
   CHECK_NOTHROW(compute_routes(single_node()));
 }
 
+TEST_CASE("what has no usable routes is refused, whether they are wanted or not") {
+  Topology island = star(3);
+  island.links.pop_back();
+  for (const bool credits : {kCredits, !kCredits})
+    CHECK_THROWS_AS(refuse_unusable(island, credits), DataFileError);
+  CHECK_THROWS_AS(refuse_unusable(ring(5), kCredits), DataFileError);
+  CHECK_NOTHROW(refuse_unusable(ring(5), !kCredits));
+  CHECK_NOTHROW(refuse_unusable(star(3), kCredits));
+}
+
 TEST_CASE("two nodes that are joined to each other pass nothing on for others") {
   Topology topology = back_to_back();
   topology.nodes = 3;
