@@ -375,7 +375,7 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
   }
   // A manager has routes of its own.
   const bool managed = options.fabric == Fabric::Control::kManaged;
-  usable_routes(topology, options.profile.ethernet_switch.flow_control && !managed);
+  refuse_unusable(topology, options.profile.ethernet_switch.flow_control && !managed);
   return topology;
 }
 

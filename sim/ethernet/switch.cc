@@ -21,6 +21,7 @@ Switch::Switch(Scheduler& scheduler, const Config& config, uint64_t guid, bool m
     : scheduler_(scheduler), config_(config), agent_(scheduler, *this, guid, !managed) {}
 
 WireReceiver& Switch::add_port(unsigned port, uint64_t input_mbps) {
+  if (port >= ports_.size()) ports_.resize(port + 1);
   auto& added = ports_[port];
   assert(added == nullptr);
   added = std::make_unique<Port>(*this, port, input_mbps);
@@ -28,41 +29,25 @@ WireReceiver& Switch::add_port(unsigned port, uint64_t input_mbps) {
   return *added;
 }
 
-void Switch::add_route(uint64_t station, unsigned port) {
-  set_route(station, ports_.at(port).get());
-}
-
-void Switch::set_route(uint64_t station, Port* port) {
-  Neighbours& neighbours = routes_[station >> kNeighbourBits];
-  const uint64_t index = station % (1u << kNeighbourBits);
-  if (index >= neighbours.size()) {
-    if (port == nullptr) return;
-    neighbours.resize(index + 1);
-  }
-  neighbours[index] = port;
-}
-
-Switch::Port* Switch::route_of(uint64_t station) const {
-  const auto found = routes_.find(station >> kNeighbourBits);
-  const uint64_t index = station % (1u << kNeighbourBits);
-  return found == routes_.end() || index >= found->second.size() ? nullptr : found->second[index];
+Switch::Port* Switch::port_towards(uint64_t station) const {
+  const auto number = static_cast<uint16_t>(station);
+  return station == management::mac_of(number) ? port_at(routes_.at(number)) : nullptr;
 }
 
 std::optional<ManagedSwitch::PortState> Switch::port_state(unsigned port) const {
-  const auto found = ports_.find(port);
-  if (found == ports_.end() || found->second->output == nullptr) return std::nullopt;
-  const Port& has = *found->second;
-  return PortState{has.up, config_.flow_control, has.changes,
-                   has.output->config().megabits_per_second, has.floods};
+  const Port* const has = port_at(port);
+  if (has == nullptr || has->output == nullptr) return std::nullopt;
+  return PortState{has->up, config_.flow_control, has->changes,
+                   has->output->config().megabits_per_second, has->floods};
 }
 
 std::optional<unsigned> Switch::route(uint16_t number) const {
-  const Port* const port = route_of(management::mac_of(number));
-  return port == nullptr ? std::nullopt : std::optional(port->number);
+  const unsigned port = routes_.at(number);
+  return port == PortTable::kNone ? std::nullopt : std::optional(port);
 }
 
 void Switch::set_route(uint16_t number, std::optional<unsigned> port) {
-  set_route(management::mac_of(number), port ? ports_.at(*port).get() : nullptr);
+  routes_.set(number, port.value_or(PortTable::kNone));
 }
 
 void Switch::send_by(unsigned port, Bytes&& frame, Room room) {
@@ -80,7 +65,8 @@ void Switch::set_carrier(unsigned port, bool up) {
 
 std::vector<unsigned> Switch::ports() const {
   std::vector<unsigned> numbers;
-  for (const auto& port : ports_) numbers.push_back(port.first);
+  for (const auto& port : ports_)
+    if (port) numbers.push_back(port->number);
   return numbers;
 }
 
@@ -97,7 +83,7 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
     return agent_.receive(from.number, std::move(wire), wait);
   }
   if (is_group_address(wire)) return flood(from, wire, room);
-  Port* const to = route_of(exrnic_eth_dst(wire.data()));
+  Port* const to = port_towards(exrnic_eth_dst(wire.data()));
   if (to == nullptr || to == &from) {
     ++from.counters.unknown_station;
     return lose(from, Loss::kNoRoute, wire);
@@ -106,8 +92,8 @@ void Switch::receive(Port& from, Bytes&& wire, Room room) {
 }
 
 void Switch::flood(const Port& from, const Bytes& wire, const Room& room) {
-  for (const auto& [number, port] : ports_) {
-    if (port->floods && port.get() != &from) forward(from, *port, Bytes(wire), room);
+  for (const auto& port : ports_) {
+    if (port && port->floods && port.get() != &from) forward(from, *port, Bytes(wire), room);
   }
 }
 
@@ -148,7 +134,8 @@ void Switch::enqueue(Port& to, Bytes&& wire, Room room) {
 
 SwitchCounters Switch::counters() const {
   SwitchCounters sum;
-  for (const auto& [number, port] : ports_) {
+  for (const auto& port : ports_) {
+    if (!port) continue;
     const SwitchCounters& c = port->counters;
     sum.received += c.received;
     sum.received_bytes += c.received_bytes;

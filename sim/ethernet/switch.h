@@ -11,13 +11,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/ethernet_link.h"
+#include "sim/ethernet/port_table.h"
 #include "sim/ethernet/switch_agent.h"
 
 namespace exrnic {
@@ -43,7 +44,7 @@ class Switch final : private ManagedSwitch {
   using Config = SwitchConfig;
 
   // `guid`: its name to a fabric's manager. `managed`: that one may change its routes; else they
-  // are those that are added.
+  // are those of set_routes().
   Switch(Scheduler& scheduler, const Config& config, uint64_t guid = 0, bool managed = false);
 
   // Adds a port and returns where its incoming line ends, which has a rate of `input_mbps`; it
@@ -52,8 +53,8 @@ class Switch final : private ManagedSwitch {
   // Plugs in the port's outgoing line, before the first frame.
   void connect(unsigned port, EthernetLink& output) { ports_.at(port)->output = &output; }
 
-  // Frames to `station`, a 48-bit MAC address, leave through `port`.
-  void add_route(uint64_t station, unsigned port);
+  // By the number of the node that a frame goes to. It has all those ports.
+  void set_routes(PortTable routes) { routes_ = std::move(routes); }
   // Frames to a group address leave through every such port but the one they came from. Among
   // switches these ports must form a tree.
   void flood_through(unsigned port) { ports_.at(port)->floods = true; }
@@ -90,19 +91,16 @@ class Switch final : private ManagedSwitch {
     LossObserver loss_observer;
   };
 
-  // Stations whose addresses differ in the last bytes alone are next to each other: a network has
-  // thousands of nodes, and each of its switches knows them all.
-  static constexpr unsigned kNeighbourBits = 16;
-  using Neighbours = std::vector<Port*>;
-
   std::optional<PortState> port_state(unsigned port) const override;
   void set_floods(unsigned port, bool floods) override { ports_.at(port)->floods = floods; }
   std::optional<unsigned> route(uint16_t number) const override;
   void set_route(uint16_t number, std::optional<unsigned> port) override;
   void send_by(unsigned port, Bytes&& frame, Room room) override;
 
-  Port* route_of(uint64_t station) const;  // nullptr: there is none
-  void set_route(uint64_t station, Port* port);
+  Port* port_at(unsigned number) const {  // nullptr: there is none
+    return number < ports_.size() ? ports_[number].get() : nullptr;
+  }
+  Port* port_towards(uint64_t station) const;  // nullptr: there is no route
   void receive(Port& from, Bytes&& wire, Room room);
   void flood(const Port& from, const Bytes& wire, const Room& room);
   void forward(const Port& from, Port& to, Bytes&& wire, Room room);
@@ -115,8 +113,8 @@ class Switch final : private ManagedSwitch {
 
   Scheduler& scheduler_;
   Config config_;
-  std::map<unsigned, std::unique_ptr<Port>> ports_;
-  std::map<uint64_t, Neighbours> routes_;  // by what they have in common
+  std::vector<std::unique_ptr<Port>> ports_;  // by number; nullptr where there is none
+  PortTable routes_;
   SwitchAgent agent_;
 };
 

@@ -227,7 +227,9 @@ TEST_CASE("frames to groups leave by the ports that are set to flood") {
 
 TEST_CASE("a switch with fixed routes tells them, and keeps them") {
   Bench bench(false);
-  bench.ethernet_switch.add_route(management::mac_of(5), 2);
+  PortTable routes;
+  routes.set(5, 2);
+  bench.ethernet_switch.set_routes(routes);
   Bytes answer = bench.asked(EXRNIC_MANAGEMENT_ATTRIBUTE_ROUTES, 0);
   CHECK(management::number_at(management::data(answer) + 10) == 2);
   CHECK(management::number_at(management::data(answer) + 12) == EXRNIC_PORT_NONE);

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kGroup = 0x010000000001;
 constexpr unsigned kPorts = 3;
 
-uint64_t station(unsigned port) { return 0x020000000000 + port; }
+uint64_t station(uint16_t port) { return management::mac_of(port); }
 
 // What arrives at the far end of a port's outgoing line.
 struct Station final : WireReceiver {
@@ -40,15 +40,17 @@ struct Bench {
   explicit Bench(const Switch::Config& config = {300, 2 * 84, 0}, uint64_t output_mbps = 8000,
                  uint64_t buffer_bytes = 0)
       : ethernet_switch(kernel.scheduler(), config) {
-    for (unsigned port = 0; port < kPorts; ++port) {
+    PortTable routes;
+    for (uint16_t port = 0; port < kPorts; ++port) {
       stations.push_back(std::make_unique<Station>(kernel));
       EthernetLink::Config line{output_mbps, 0, buffer_bytes};
       out.push_back(std::make_unique<EthernetLink>(kernel.scheduler(), kernel.scheduler(), line,
                                                    FaultConfig{}, 1, *stations.back()));
       inputs.push_back(&ethernet_switch.add_port(port, 8000));
       ethernet_switch.connect(port, *out.back());
-      ethernet_switch.add_route(station(port), port);
+      routes.set(port, port);
     }
+    ethernet_switch.set_routes(routes);
   }
   void run() { kernel.run_all(); }
 
@@ -90,11 +92,12 @@ TEST_CASE("a frame leaves through its destination's port, whole, after the switc
 
 TEST_CASE("a frame for an unknown station, or back to where it came from, is dropped") {
   Bench bench;
-  bench.inputs[0]->receive_wire(frame_to(0x020000000009));
+  bench.inputs[0]->receive_wire(frame_to(station(9)));
+  bench.inputs[0]->receive_wire(frame_to(station(1) ^ uint64_t{4} << 40));
   bench.inputs[0]->receive_wire(frame_to(station(0)));
   bench.run();
   for (const auto& station : bench.stations) CHECK(station->frames.empty());
-  CHECK(bench.ethernet_switch.port_counters(0).unknown_station == 2);
+  CHECK(bench.ethernet_switch.port_counters(0).unknown_station == 3);
 }
 
 TEST_CASE("a frame to a group leaves through every port of the tree but its own") {

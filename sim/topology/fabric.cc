@@ -94,7 +94,6 @@ Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile&
                const Nodes& nodes, const FabricPart* part, Control control)
     : profile_(profile),
       topology_(topology),
-      routes_(routes),
       nodes_(nodes),
       part_(part == nullptr ? std::nullopt : std::optional(*part)),
       control_(control) {
@@ -102,7 +101,7 @@ Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile&
   for (const TopologySwitch& item : topology_.switches)
     add_switch(item, island(static_cast<unsigned>(switches_.size())));
   for (const TopologyLink& link : topology_.links) add_link(link, faults);
-  if (control_ == Control::kStatic) add_routes();
+  if (control_ == Control::kStatic) add_routes(routes);
 }
 
 // As of an EUI-64 whose first half is that of all MAC addresses here.
@@ -215,13 +214,11 @@ void Fabric::add_line(const TopologyLink& link, uint32_t number, const FabricFau
   part_->border.set_far_half(number, line->receiver());
 }
 
-void Fabric::add_routes() {
+void Fabric::add_routes(const Routes& routes) {
   for (size_t i = 0; i < switches_.size(); ++i) {
     if (switches_[i] == nullptr) continue;
-    for (unsigned node = 0; node < topology_.nodes; ++node) {
-      switches_[i]->add_route(mac_address(topology_.id_of(node)), routes_.port[i][node]);
-    }
-    for (const unsigned port : routes_.tree_ports[i]) switches_[i]->flood_through(port);
+    switches_[i]->set_routes(routes.ports[i]);
+    for (const unsigned port : routes.tree_ports[i]) switches_[i]->flood_through(port);
   }
 }
 

@@ -70,7 +70,6 @@ class Fabric {
 
   Control control() const { return control_; }
   const Topology& topology() const { return topology_; }
-  const Routes& routes() const { return routes_; }
 
   // The line that ends at "node3" or "leaf0.4"; nullptr when there is none, or no half of it here.
   const EthernetLink* line_towards(const std::string& end) const;
@@ -108,12 +107,11 @@ class Fabric {
   }
   WireReceiver& receiver_at(const LinkEnd& end, uint64_t megabits_per_second);
   EthernetLink::Config config_of(const TopologyLink& link, const LinkEnd& to) const;
-  void add_routes();
+  void add_routes(const Routes& routes);
   Scheduler& island_of(const LinkEnd& end);
 
   const Profile profile_;
   const Topology topology_;
-  const Routes routes_;
   const Nodes nodes_;
   const std::optional<FabricPart> part_;
   const Control control_;

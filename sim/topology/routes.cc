@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <set>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 namespace exrnic {
 namespace {
@@ -40,17 +43,14 @@ class Graph {
   const LinkEnd& to(Line line) const { return topology_.links[line / 2].ends[line % 2]; }
   size_t target(Line line) const { return place_of(to(line)); }
   const std::vector<Line>& lines(size_t place) const { return lines_[place]; }  // by port
-  unsigned spread(size_t place) const {
-    return is_node(place) ? 1 : topology_.switches[place - topology_.nodes].spread;
-  }
 
   std::string name_of(size_t place) const {
     return is_node(place) ? topology_.name_of({false, static_cast<unsigned>(place), 0})
                           : topology_.switches[place - topology_.nodes].name;
   }
 
-  // Steps from each place to `root`, which every line can be taken back to. A node passes nothing
-  // on.
+  // Steps from each place to `root`, which every line can be taken back to. A
+  // node passes nothing on.
   std::vector<unsigned> distances(size_t root) const {
     std::vector<unsigned> result(places(), kNowhere);
     std::deque<size_t> next = {root};
@@ -90,15 +90,118 @@ void refuse_unreachable(const Topology& topology, const Graph& graph) {
   }
 }
 
-// The line that a frame for `node` takes out of `place`.
-Line line_towards(const Graph& graph, const std::vector<unsigned>& distance, size_t place,
-                  unsigned node) {
-  const auto leads_on = [&](Line line) { return distance[graph.target(line)] < distance[place]; };
-  const std::vector<Line>& lines = graph.lines(place);
-  const auto choices = std::count_if(lines.begin(), lines.end(), leads_on);
-  auto skipped = node / graph.spread(place) % choices;
-  return *std::find_if(lines.begin(), lines.end(),
-                       [&](Line line) { return leads_on(line) && skipped-- == 0; });
+// The ports of every switch that lie on shortest ways to one of them.
+class Choices {
+ public:
+  Choices(const Topology& topology, const Graph& graph)
+      : topology_(topology), hops_(topology.switches.size()) {
+    for (unsigned i = 0; i < hops_.size(); ++i) {
+      for (const Line line : graph.lines(topology.nodes + i)) {
+        const LinkEnd& to = graph.to(line);
+        if (to.at_switch) hops_[i].push_back({graph.from(line).port, to.index});
+      }
+    }
+  }
+
+  void towards(unsigned root) {
+    if (root == root_) return;
+    root_ = root;
+    search();
+    first_.clear();
+    ports_.clear();
+    for (unsigned i = 0; i < hops_.size(); ++i) {
+      first_.push_back(ports_.size());
+      for (const Hop& hop : hops_[i]) {
+        if (distance_[hop.to] < distance_[i]) ports_.push_back(hop.port);
+      }
+    }
+    first_.push_back(ports_.size());
+  }
+
+  // Of the switch `index`, which is not the one that they lead to, for one of that one's nodes.
+  unsigned port(unsigned index, unsigned node) const {
+    const auto choices = static_cast<unsigned>(first_[index + 1] - first_[index]);
+    return ports_[first_[index] + node / topology_.switches[index].spread % choices];
+  }
+
+ private:
+  struct Hop {
+    unsigned port;
+    unsigned to;  // which switch
+  };
+
+  void search() {
+    distance_.assign(hops_.size(), kNowhere);
+    distance_[root_] = 0;
+    next_ = {root_};
+    for (size_t i = 0; i < next_.size(); ++i) {
+      for (const Hop& hop : hops_[next_[i]]) {
+        if (distance_[hop.to] != kNowhere) continue;
+        distance_[hop.to] = distance_[next_[i]] + 1;
+        next_.push_back(hop.to);
+      }
+    }
+  }
+
+  const Topology& topology_;
+  std::vector<std::vector<Hop>> hops_;  // by switch, in the order of ports
+  unsigned root_ = kNowhere;
+  std::vector<unsigned> distance_;  // to root_
+  std::vector<unsigned> next_;
+  std::vector<size_t> first_;  // by switch: of its ports
+  std::vector<unsigned> ports_;
+};
+
+// One of all blocks that are equal.
+class BlockPool {
+ public:
+  PortTable::SharedBlock shared(const PortTable::Block& block) {
+    return *blocks_.insert(std::make_shared<const PortTable::Block>(block)).first;
+  }
+
+ private:
+  struct Hash {
+    size_t operator()(const PortTable::SharedBlock& block) const {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char*>(block->data()), sizeof *block});
+    }
+  };
+  struct Equal {
+    bool operator()(const PortTable::SharedBlock& a, const PortTable::SharedBlock& b) const {
+      return *a == *b;
+    }
+  };
+  std::unordered_set<PortTable::SharedBlock, Hash, Equal> blocks_;
+};
+
+// Nodes whose numbers are in one block of the tables, one after the other, all
+// switches at a time. Those of one switch mostly follow each other, and have
+// all ways but the last line in common.
+std::vector<PortTable> port_tables(const Topology& topology, const Graph& graph) {
+  std::vector<PortTable> tables(topology.switches.size());
+  if (tables.empty()) return tables;
+  std::vector<unsigned> nodes(topology.nodes);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  const auto id = [&](unsigned node) { return topology.id_of(node); };
+  std::sort(nodes.begin(), nodes.end(), [&](unsigned a, unsigned b) { return id(a) < id(b); });
+  Choices choices(topology, graph);
+  BlockPool pool;
+  for (auto node = nodes.begin(); node != nodes.end();) {
+    const unsigned block = id(*node) / PortTable::kBlockNumbers;
+    std::vector<PortTable::Block> columns(tables.size(), PortTable::empty_block());
+    for (; node != nodes.end() && id(*node) / PortTable::kBlockNumbers == block; ++node) {
+      const LinkEnd& end = graph.from(graph.lines(*node).front() ^ 1);
+      choices.towards(end.index);
+      const unsigned place = id(*node) % PortTable::kBlockNumbers;
+      for (unsigned i = 0; i < tables.size(); ++i) {
+        columns[i][place] =
+            static_cast<uint16_t>(i == end.index ? end.port : choices.port(i, *node));
+      }
+    }
+    for (unsigned i = 0; i < tables.size(); ++i)
+      tables[i].set_block(block, pool.shared(columns[i]));
+  }
+  return tables;
 }
 
 // Of the first switch: the lines of every shortest way to it, one per place.
@@ -109,7 +212,10 @@ std::vector<std::vector<unsigned>> spanning_tree(const Topology& topology, const
   const std::vector<unsigned> distance = graph.distances(root);
   for (size_t place = 0; place < graph.places(); ++place) {
     if (place == root) continue;
-    const Line line = line_towards(graph, distance, place, 0);
+    const std::vector<Line>& lines = graph.lines(place);
+    const Line line = *std::find_if(lines.begin(), lines.end(), [&](Line line) {
+      return distance[graph.target(line)] < distance[place];
+    });
     for (const LinkEnd& end : {graph.from(line), graph.to(line)}) {
       if (end.at_switch) ports[end.index].push_back(end.port);
     }
@@ -118,24 +224,23 @@ std::vector<std::vector<unsigned>> spanning_tree(const Topology& topology, const
   return ports;
 }
 
-// Which line's buffer empties into which line.
+// Which line's buffer empties into which line. Lines at nodes are in no circle: those to nodes are
+// left out, and of those from the nodes of a switch the first one stands for all.
 class Dependencies {
  public:
   Dependencies(const Topology& topology, const Graph& graph, const Routes& routes)
-      : graph_(graph), after_(2 * topology.links.size()), line_of_(topology.switches.size()) {
-    for (Line line = 0; line < after_.size(); ++line) {
-      if (!graph.from(line).at_switch) continue;
-      std::vector<Line>& lines = line_of_[graph.from(line).index];
-      if (graph.from(line).port >= lines.size()) lines.resize(graph.from(line).port + 1, kNowhere);
-      lines[graph.from(line).port] = line;
-    }
+      : after_(2 * topology.links.size()),
+        into_(after_.size(), kNowhere),
+        line_of_(topology.switches.size()),
+        entry_(topology.switches.size(), kNowhere) {
+    for (Line line = 0; line < after_.size(); ++line) add_line(graph, line);
     std::vector<unsigned> seen(after_.size(), kNowhere);  // on a way to which node, last
     for (unsigned to = 0; to < topology.nodes; ++to) {
-      for (unsigned from = 0; from < topology.nodes; ++from) {
-        if (from != to) add_route(routes, from, to, seen);
+      for (const Line entry : entry_) {
+        if (entry != kNowhere) add_way(routes, entry, to, topology.id_of(to), seen);
       }
     }
-    for (const auto& lines : tree_lines(topology, routes)) add_flood(lines);
+    for (unsigned i = 0; i < topology.switches.size(); ++i) add_flood(i, routes.tree_ports[i]);
   }
 
   // One circle of lines that wait for each other; empty if there is none.
@@ -149,35 +254,51 @@ class Dependencies {
   }
 
  private:
+  void add_line(const Graph& graph, Line line) {
+    const LinkEnd& from = graph.from(line);
+    const LinkEnd& to = graph.to(line);
+    if (to.at_switch) into_[line] = to.index;
+    if (from.at_switch) {
+      std::vector<Line>& lines = line_of_[from.index];
+      if (from.port >= lines.size()) lines.resize(from.port + 1, kNowhere);
+      lines[from.port] = line;
+    } else if (to.at_switch && entry_[to.index] == kNowhere) {
+      entry_[to.index] = line;
+    }
+  }
+
   // Ways to one node that have met stay together.
-  void add_route(const Routes& routes, unsigned from, unsigned to, std::vector<unsigned>& seen) {
-    Line line = graph_.lines(from).front();
-    while (graph_.to(line).at_switch && seen[line] != to) {
+  void add_way(const Routes& routes, Line line, unsigned to, uint16_t id,
+               std::vector<unsigned>& seen) {
+    while (seen[line] != to) {
       seen[line] = to;
-      const LinkEnd& at = graph_.to(line);
-      const Line next = line_at(at.index, routes.port[at.index][to]);
-      after_[line].insert(next);
+      const unsigned at = into_[line];
+      const Line next = line_of_[at][routes.ports[at].at(id)];
+      if (into_[next] == kNowhere) return;
+      add(line, next);
       line = next;
     }
   }
 
-  Line line_at(unsigned index, unsigned port) const { return line_of_[index][port]; }
-
-  std::vector<std::vector<Line>> tree_lines(const Topology& topology, const Routes& routes) const {
-    std::vector<std::vector<Line>> result(topology.switches.size());
-    for (unsigned i = 0; i < result.size(); ++i) {
-      for (const unsigned port : routes.tree_ports[i]) result[i].push_back(line_at(i, port));
-    }
-    return result;
-  }
-
   // A group's frame goes from each of a switch's lines in the tree into all the others.
-  void add_flood(const std::vector<Line>& out) {
-    for (const Line in : out) {
-      for (const Line next : out) {
-        if (next != in) after_[in ^ 1].insert(next);
+  void add_flood(unsigned index, const std::vector<unsigned>& ports) {
+    std::vector<Line> out;
+    for (const unsigned port : ports) {
+      const Line line = line_of_[index][port];
+      if (into_[line] != kNowhere) out.push_back(line);
+    }
+    for (const Line next : out) {
+      if (entry_[index] != kNowhere) add(entry_[index], next);
+      for (const Line in : out) {
+        if (next != in) add(in ^ 1, next);
       }
     }
+  }
+
+  void add(Line line, Line next) {
+    std::vector<Line>& lines = after_[line];
+    const auto place = std::lower_bound(lines.begin(), lines.end(), next);
+    if (place == lines.end() || *place != next) lines.insert(place, next);
   }
 
   // Depth first: 0 not seen, 1 on the path, 2 done. True: `path` is a circle.
@@ -196,9 +317,10 @@ class Dependencies {
     return false;
   }
 
-  const Graph& graph_;
-  std::vector<std::set<Line>> after_;
+  std::vector<std::vector<Line>> after_;    // sorted
+  std::vector<unsigned> into_;              // by line: to which switch; kNowhere: to a node
   std::vector<std::vector<Line>> line_of_;  // by switch and port: the line that leaves there
+  std::vector<Line> entry_;                 // by switch: the first line from a node
 };
 
 }  // namespace
@@ -213,14 +335,7 @@ Routes compute_routes(const Topology& topology) {
   const Graph graph(topology);
   refuse_unreachable(topology, graph);
   Routes routes;
-  routes.port.assign(topology.switches.size(), std::vector<unsigned>(topology.nodes));
-  for (unsigned node = 0; node < topology.nodes; ++node) {
-    const std::vector<unsigned> distance = graph.distances(node);
-    for (unsigned i = 0; i < topology.switches.size(); ++i) {
-      const Line line = line_towards(graph, distance, topology.nodes + i, node);
-      routes.port[i][node] = graph.from(line).port;
-    }
-  }
+  routes.ports = port_tables(topology, graph);
   routes.tree_ports = spanning_tree(topology, graph);
   return routes;
 }
@@ -237,16 +352,25 @@ void refuse_deadlock(const Topology& topology, const Routes& routes) {
     places.erase(places.begin() + kFirstShown, places.end() - 1);
     places.insert(places.end() - 1, fmt::format("... ({} in all)", circle.size()));
   }
-  throw DataFileError(fmt::format(
-      "topology {}: with credits, frames on the circle {} may wait for each other for ever; open "
-      "it, or take a profile without credits",
-      topology.name, fmt::join(places, " -> ")));
+  throw DataFileError(
+      fmt::format("topology {}: with credits, frames on the circle {} may wait "
+                  "for each other for ever; open "
+                  "it, or take a profile without credits",
+                  topology.name, fmt::join(places, " -> ")));
 }
 
 Routes usable_routes(const Topology& topology, bool credits) {
   Routes routes = compute_routes(topology);
   if (credits) refuse_deadlock(topology, routes);
   return routes;
+}
+
+void refuse_unusable(const Topology& topology, bool credits) {
+  if (credits) {
+    usable_routes(topology, credits);
+  } else {
+    refuse_unreachable(topology, Graph(topology));
+  }
 }
 
 }  // namespace exrnic

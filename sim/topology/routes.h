@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "sim/ethernet/port_table.h"
 #include "sim/topology/topology.h"
 
 namespace exrnic {
@@ -13,7 +14,8 @@ namespace exrnic {
 // other level of switches has chosen before: the load of a level is spread, every frame between two
 // nodes has the same way, and the result is the same each time.
 struct Routes {
-  std::vector<std::vector<unsigned>> port;        // [switch][node]: the port that leads there
+  // [switch]: by a node's identifier, the port that leads there. Equal blocks are one.
+  std::vector<PortTable> ports;
   std::vector<std::vector<unsigned>> tree_ports;  // [switch]: those of one tree that spans all
 
   // Links between two nodes, both of which they lead to.
@@ -33,5 +35,8 @@ void refuse_deadlock(const Topology& topology, const Routes& routes);
 
 // Both.
 Routes usable_routes(const Topology& topology, bool credits);
+
+// Throws where usable_routes() does. Without credits it needs no routes to know.
+void refuse_unusable(const Topology& topology, bool credits);
 
 }  // namespace exrnic
