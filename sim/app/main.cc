@@ -131,6 +131,8 @@ std::unique_ptr<OwnPart> own_part(const Options& options, Ranks* ranks) {
         kUsageError,
         "--partition: this is one process; start several: mpirun -n N exrnic-sim-mpi ...");
   if (ranks == nullptr) return nullptr;
+  if (ranks->any(false))  // see main()
+    throw ExitRequest(kUsageError, "another rank was asked for help: start all with one command");
   if (!options.peb_hosts.empty() || !options.peb_devices.empty())
     throw ExitRequest(kUsageError, "--peb-host, --peb-device: of one process only; leave them out");
   if (options.reaches_by_messages)
@@ -257,6 +259,11 @@ GuestClocks::Config clock_config(const Options& options, const Testbed& testbed,
 std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& testbed,
                                          bool ranks) {
   if (options.clock_path.empty()) return nullptr;
+  const unsigned most = EXRNIC_TIME_MAX_GUESTS - (ranks ? 1 : 0);  // the others are one more
+  if (sockets_here(options, testbed) > most)
+    throw ExitRequest(kUsageError, "--time sync: of several ranks each has " +
+                                       std::to_string(most) +
+                                       " guests at most; divide the nodes otherwise");
   try {
     return std::make_unique<GuestClocks>(options.clock_path, clock_config(options, testbed, ranks));
   } catch (const std::exception& error) {
@@ -307,7 +314,7 @@ Json statistics_of(const Json& own, const Topology& topology, Ranks* ranks) {
   std::vector<std::string> names;
   for (const TopologySwitch& item : topology.switches) names.push_back(item.name);
   std::vector<Json> parts = gather(own, ranks);
-  return parts.empty() ? Json() : merged_statistics(std::move(parts), names);
+  return parts.empty() ? Json::object() : merged_statistics(std::move(parts), names);
 }
 
 ControlCommands control_commands(const Options& options, Testbed& testbed,
@@ -531,6 +538,7 @@ int main(int argc, char** argv) {
     error = failure.what();
   }
   if (code == 0) {
+    if (ranks) ranks->any(true);  // who was asked for something else waits for this one
     if (!ranks || ranks->rank() == 0) std::fputs(error.c_str(), stdout);
     return 0;
   }

@@ -32,6 +32,23 @@ def busiest(parts):
     return sorted(worked, key=lambda item: -item[1])[:_MOST_NAMED]
 
 
+def checked(parts):
+    """What a run has written, or a ValueError."""
+    try:
+        for part in parts:
+            for row in (part["total_s"], part["bins"]):
+                if set(row) != set(KINDS):
+                    raise ValueError(f"rank {part['rank']} says nothing of {', '.join(set(KINDS) - set(row))}")
+            if not part["bins"]["work"]:
+                raise ValueError(f"rank {part['rank']} has done nothing")
+            float(part["bin_s"]), part["nodes"], part["switches"], part["worked_s"].items()
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"it lacks {error}") from None
+    if not parts:
+        raise ValueError("no rank is in it")
+    return parts
+
+
 def draw_rank(axes, part):
     rows, begins = shares(part)
     axes.stackplot([*begins, len(begins) * part["bin_s"]], [[*row, row[-1]] for row in rows.values()], step="post",
@@ -79,11 +96,10 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     arguments = parser.parse_args()
     try:
-        parts = json.loads(arguments.file.read_text())
+        draw(checked(json.loads(arguments.file.read_text())), arguments.output)
     except (OSError, ValueError) as error:
         print(f"{arguments.file}: {error}; exrnic-sim --waiting writes such a file", file=sys.stderr)
         return 1
-    draw(parts, arguments.output)
     return 0
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,14 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
 
+    def ask(self, request):
+        """What exrnicctl has no command for."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(_SECONDS)
+            control.connect(str(self.path / "control.sock"))
+            control.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(control.makefile().readline())
+
     def status(self):
         return json.loads(self.control("status", "--json"))
 
@@ -95,6 +104,7 @@ class HostsTest(unittest.TestCase):
                 self.assertEqual(line["frames"] > 10, "2" not in link["link"].split("switch")[0], link)
         counters = json.loads(self.control("stat", "--json"))["nodes"]
         self.assertEqual([node["id"] for node in counters], [0, 1, 2])
+        self.assertEqual(self.ask({"command": "statistics"})["ranks"], 2)
         self.stop(run, ranks)
         nodes = json.loads((self.path / "stats.json").read_text())["nodes"]
         self.assertEqual([node["socket"] for node in nodes], ["0.sock", "1.sock", "2.sock"])
@@ -162,12 +172,31 @@ class HostsTest(unittest.TestCase):
         self.assertIn("rank 0", self.log())
 
     def test_what_is_of_one_process_is_refused(self):
-        for arguments in (["--time", "sync:clock"], ["--gdb", "0:gdb.sock"], ["--reach-memory", "messages"],
+        for arguments in (["--gdb", "0:gdb.sock"], ["--reach-memory", "messages"],
                           ["--core", "lockstep"]):
             done = subprocess.run(self.command(*arguments), cwd=self.path, env=mpirun.environment(), text=True,
                                   capture_output=True, timeout=_SECONDS, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(arguments[0], done.stderr)
+
+    def test_more_guests_with_one_clock_than_it_holds_are_refused(self):
+        nodes = [argument for node in range(3, 17) for argument in ("--node", f"vfio-user:{node}.sock")]
+        (self.path / "partition.json").write_text(json.dumps(
+            {"nodes": [list(range(16)), [16]], "switches": {"switch0": 1}}))
+        command = [argument.replace("star:3", "star:17") for argument in self.command("--time", "sync:clock", *nodes[:26])]
+        done = subprocess.run(command, cwd=self.path, env=mpirun.environment(), text=True, capture_output=True,
+                              timeout=_SECONDS, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("15 guests at most", done.stderr)
+
+    def test_help_of_one_rank_holds_up_nobody(self):
+        command = self.command()
+        at = command.index("2", command.index("-n"))
+        command[at:at + 2] = ["1", MPI, "--help", ":", "-n", "1", MPI]
+        done = subprocess.run(command, cwd=self.path, env=mpirun.environment(), text=True, capture_output=True,
+                              timeout=_SECONDS, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("another rank was asked for help", done.stderr)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cassert>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <regex>
 #include <stdexcept>
 #include <system_error>
@@ -68,12 +70,17 @@ void remove_stale(const std::string& path) {
          "something is there that is no clock of exrnic-sim; remove it, or name another file");
   }
   if (link_at(target) == kShown) {
-    fail(path, "another exrnic-sim keeps its clock there (" + target + "); name another file");
+    fail(path, "another exrnic-sim keeps its clock there (" + target +
+                   "); name another file, or start it in another folder, as each rank of a run");
   }
   ::unlink(path.c_str());
 }
 
+// Locked, as what was stale when it was looked at may be somebody's clock when it is removed.
 void link_clock(const std::string& target, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const UniqueFd lock(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (lock) ::flock(lock.get(), LOCK_EX);
   if (::symlink(target.c_str(), path.c_str()) == 0) return;
   if (errno != EEXIST) fail_errno(path);
   remove_stale(path);
@@ -91,6 +98,7 @@ GuestClocks::GuestClocks(std::string path, const Config& config)
   assert(guests_ + (config.others ? 1 : 0) <= EXRNIC_TIME_MAX_GUESTS);
   shared_->version = EXRNIC_TIME_VERSION;
   shared_->guests = guests_ + (config.others ? 1 : 0);
+  shared_->attached = guests_;
   shared_->simulator_pid = ::getpid();
   shared_->instruction_ns = config.instruction_ns;
   shared_->guest_to_guest_ns = config.guest_to_guest_ns;

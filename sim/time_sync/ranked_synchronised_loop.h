@@ -45,6 +45,7 @@ class RankedSynchronisedLoop {
   struct Guest {
     unsigned node;
     std::unique_ptr<TimedNode> timed;
+    bool joins = false;  // waits for its first moment, as the others were told
   };
 
   bool step();  // true: something was done at any rank
@@ -67,6 +68,7 @@ class RankedSynchronisedLoop {
   uint64_t others_ = 0;         // the least bound of guests of other ranks
   TimedNode* begun_ = nullptr;  // its access; it goes on once the horizon is drawn
   bool started_ = false;
+  bool nobody_runs_ = false;
   bool worked_ = false;  // here, since the others were told
 };
 

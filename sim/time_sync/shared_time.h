@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define EXRNIC_TIME_MAGIC 0x656d69745f78656eULL /* "nex_time" */
-#define EXRNIC_TIME_VERSION 3
+#define EXRNIC_TIME_VERSION 4
 #define EXRNIC_TIME_MAX_GUESTS 16
 #define EXRNIC_TIME_LINE_BYTES 8192 /* that a serial line holds */
 #define EXRNIC_TIME_BYTE_NS 2500    /* on a serial line: 4 Mbit/s */
@@ -73,7 +73,8 @@ struct exrnic_time_line {
 struct exrnic_shared_time {
   uint64_t magic;
   uint32_t version;
-  uint32_t guests;
+  uint32_t guests;   /* whose bounds count: of ranks, one more stands for those of the others */
+  uint32_t attached; /* of these, which a QEMU may be: the first ones */
   int32_t simulator_pid;
   uint32_t instruction_ns;    /* what one instruction takes: a power of two */
   uint64_t guest_to_guest_ns; /* no guest can affect another in less */
@@ -140,14 +141,17 @@ static inline uint64_t exrnic_time_least_bound(const struct exrnic_shared_time* 
  * How far guest `me` may run: to where the simulator touches it next, or another guest could have
  * it touched; a guest that is booting, and lets nothing touch it, waits for nobody. The other
  * guests are read first: one that moves on does so after the simulator has drawn the horizon that
- * its last access asks for.
+ * its last access asks for. And the horizon is read before them, too: one that an interrupt wakes
+ * falls behind what it said, no later than the horizon of then, before the next one is drawn.
  */
 static inline uint64_t exrnic_time_limit(const struct exrnic_shared_time* time, uint32_t guests,
                                          uint32_t me) {
   if (exrnic_time_load(&time->guest[me].deaf) != 0) return EXRNIC_TIME_NEVER;
+  const uint64_t before = exrnic_time_load(&time->horizon_ns);
   uint64_t least = exrnic_time_least_bound(time, guests, me);
   if (least < EXRNIC_TIME_NEVER - time->guest_to_guest_ns) least += time->guest_to_guest_ns;
-  const uint64_t horizon = exrnic_time_load(&time->horizon_ns);
+  const uint64_t after = exrnic_time_load(&time->horizon_ns);
+  const uint64_t horizon = before < after ? before : after;
   return horizon < least ? horizon : least;
 }
 

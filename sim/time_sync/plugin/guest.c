@@ -25,7 +25,7 @@ enum { SPINS = 64, YIELDS = 20000, SLEEP_US = 50, LOOKS_BETWEEN_CHECKS = 2000 };
 
 static struct exrnic_shared_time* shared;
 static struct exrnic_guest_time* self;
-static uint32_t number, guests;
+static uint32_t number, guests, attached;
 static uint32_t interrupts_seen, replies_seen;
 static bool alone; /* the simulator is gone: nobody is waited for any more */
 
@@ -79,7 +79,8 @@ static const char* check_shared(void) {
     return "the file is no clock of this version of exrnic-sim";
   }
   guests = shared->guests;
-  if (guests > EXRNIC_TIME_MAX_GUESTS || number >= guests) {
+  attached = shared->attached;
+  if (guests > EXRNIC_TIME_MAX_GUESTS || attached > guests || number >= attached) {
     return "the simulator has no guest of this number";
   }
   return NULL;
@@ -109,7 +110,7 @@ const char* guest_attach(const char* path, uint32_t guest) {
   return NULL;
 }
 
-bool guest_is_other(uint32_t guest) { return guest < guests && guest != number; }
+bool guest_is_other(uint32_t guest) { return guest < attached && guest != number; }
 
 const char* guest_join_line(const char* chardev, uint32_t other) {
   return line_find(shared, chardev, number, other);
