@@ -205,7 +205,8 @@ def settings_from(options):
 
 
 def say(text):
-    print(f"rank {_RANK.number}: {text}" if _RANK and text else text, flush=True)
+    line = f"rank {_RANK.number}: {text}" if _RANK and text else text
+    print(f"{line}\n", end="", flush=True)  # at once: mpirun mixes what ranks write
 
 
 def say_row(node, row):
