@@ -26,9 +26,11 @@ namespace exrnic {
 // exrnic-sim as a child process; its end is awaited for a limited time, and it never survives.
 class Simulator {
  public:
-  // Arguments of the program; EXRNIC_SIM_PROGRAM, which the build defines, is where it is.
-  explicit Simulator(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), EXRNIC_SIM_PROGRAM);
+  // Arguments of the program; EXRNIC_SIM_PROGRAM, which the build defines, is where it is. Or
+  // another `program`, by its name in PATH.
+  explicit Simulator(std::vector<std::string> arguments,
+                     const std::string& program = EXRNIC_SIM_PROGRAM) {
+    arguments.insert(arguments.begin(), program);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -38,7 +40,7 @@ class Simulator {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
-    if (::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) != 0) {
+    if (::posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ) != 0) {
       throw std::runtime_error("cannot start " + arguments[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
