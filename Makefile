@@ -323,12 +323,16 @@ scale: build ## Measure | Thousands of nodes without hosts: time, memory, thread
 	@$(PYTHON) tools/bench/scale.py build/bench/results.json $(if $(MOST_NODES),--most-nodes $(MOST_NODES))
 
 # Of one work request without guests, and of the figures that make figures has left.
-images: ## Measure | The pictures of the documentation: docs/run.svg, docs/timeline.png, docs/figures.png
+images: ## Measure | The pictures of the documentation: docs/run.svg, docs/timeline.png, docs/figures.png, docs/waiting.png
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(MAKE) guest
 	@$(PYTHON) tools/figures/terminal.py docs/run.svg "make run" "$(PYTHON) sim/launch push"
 	@$(MAKE) demo TRACE=1
 	@$(PYTHON) tools/trace/draw.py build/run/demo/trace.json docs/timeline.png
+	@cmake --build build/host -j $(JOBS) --target exrnic-sim-mpi
+	@OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --map-by :OVERSUBSCRIBE --bind-to none -n 2 build/host/sim/exrnic-sim-mpi \
+	  --core ref --threads 1 --topology leaf-spine:256 --workload sim/ranks/two_phases.json --waiting build/waiting.json
+	@$(PYTHON) sim/ranks/draw_waiting.py build/waiting.json docs/waiting.png
 	@$(PYTHON) tools/figures/figures.py --results build/figures/results.json --overview docs/figures.png
 
 # RESULTS=FILE: draw from these figures of an earlier run, measure nothing.
