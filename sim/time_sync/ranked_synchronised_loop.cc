@@ -7,16 +7,10 @@
 #include <optional>
 
 #include "sim/time_sync/nanoseconds.h"
+#include "sim/time_sync/pace.h"
 
 namespace exrnic {
 namespace {
-
-constexpr uint64_t kNever = GuestClocks::kNever;
-
-// As in SynchronisedLoop.
-constexpr unsigned kStepsBetweenLooks = 64;
-constexpr unsigned kIdleSteps = 200;
-constexpr std::chrono::microseconds kNap{50};
 
 // Of a word that is sent.
 constexpr uint64_t kReady = 1;
@@ -46,7 +40,7 @@ RankedSynchronisedLoop::RankedSynchronisedLoop(Testbed& testbed, SocketService::
 }
 
 RankedSynchronisedLoop::Word RankedSynchronisedLoop::own_word() {
-  Word word{kNever, ~uint64_t{0}, kNever, true, true, worked_};
+  Word word{GuestClocks::kNever, ~uint64_t{0}, GuestClocks::kNever, true, true, worked_};
   for (unsigned index = 0; index < guests_.size(); ++index) {
     TimedNode* const timed = guests_[index].timed.get();
     guests_[index].joins = clocks_.state(index) == EXRNIC_GUEST_JOINING;
@@ -78,8 +72,8 @@ RankedSynchronisedLoop::Word RankedSynchronisedLoop::share() {
   const uint64_t flags =
       (own.ready ? kReady : 0) | (own.join ? kJoin : 0) | (own.worked ? kWorked : 0);
   const std::vector<Ranks::Word> words = ranks_.share({own.bound, own.first, own.touch, flags});
-  Word all{kNever, ~uint64_t{0}, kNever, true, true, false};
-  others_ = kNever;
+  Word all{GuestClocks::kNever, ~uint64_t{0}, GuestClocks::kNever, true, true, false};
+  others_ = GuestClocks::kNever;
   for (unsigned rank = 0; rank < words.size(); ++rank) {
     const auto& [bound, first, touch, said] = words[rank];
     if (rank != ranks_.rank()) others_ = std::min(others_, bound);
@@ -104,7 +98,7 @@ void RankedSynchronisedLoop::draw_horizon(uint64_t touch) {
   clocks_.set_others(others_);
   next_ = testbed_.next_event();
   horizon_ns_ = next_ == Testbed::kNothing
-                    ? kNever
+                    ? GuestClocks::kNever
                     : std::min(touch, nanoseconds_up(next_ + picoseconds(to_host_ns_)));
   clocks_.set_horizon(horizon_ns_);
 }
@@ -117,7 +111,8 @@ void RankedSynchronisedLoop::admit(bool all_join) {
     // One that has come since waits: the others' step does not count it yet.
     if (!guests_[index].joins) continue;
     const uint64_t others = all_join ? 0 : std::min(others_, clocks_.least_bound(index));
-    clocks_.set(index, EXRNIC_GUEST_RUNNING, std::max(now, others == kNever ? 0 : others));
+    clocks_.set(index, EXRNIC_GUEST_RUNNING,
+                std::max(now, others == GuestClocks::kNever ? 0 : others));
     worked_ = true;
   }
 }
@@ -131,7 +126,8 @@ bool RankedSynchronisedLoop::simulate(const Word& all) {
 
 // Of equal moments, the lower node is first.
 bool RankedSynchronisedLoop::take_access(const Word& all) {
-  if (!all.ready || all.bound >= kNever || next_ <= picoseconds(all.bound)) return false;
+  if (!all.ready || all.bound >= GuestClocks::kNever || next_ <= picoseconds(all.bound))
+    return false;
   testbed_.run_to(std::max(picoseconds(all.bound), testbed_.now()));
   for (Guest& guest : guests_) {
     if (guest.node != all.first || guest.timed->stalls()) continue;
@@ -146,7 +142,7 @@ bool RankedSynchronisedLoop::step() {
     for (const Guest& guest : guests_)
       if (guest.timed.get() != begun_) worked_ |= guest.timed->settle();
   const Word all = share();
-  nobody_runs_ = all.bound >= kNever;
+  nobody_runs_ = all.bound >= GuestClocks::kNever;
   draw_horizon(all.touch);
   if (begun_ != nullptr) std::exchange(begun_, nullptr)->release();
   admit(all.join);
@@ -159,11 +155,11 @@ void RankedSynchronisedLoop::run() {
   for (unsigned steps = 0;; ++steps) {
     const bool worked = step();
     idle = worked ? 0 : idle + 1;
-    if (worked && steps % kStepsBetweenLooks != 0) continue;
+    if (worked && steps % pace::kStepsBetweenLooks != 0) continue;
     if (idle > 1) sched_yield();
-    if (idle == kIdleSteps && at_rest_) at_rest_();
+    if (idle == pace::kIdleSteps && at_rest_) at_rest_();
     // Guests that run wait for the word of the other ranks.
-    if (!started_ || (nobody_runs_ && idle > kIdleSteps)) sockets_.await(kNap);
+    if (!started_ || (nobody_runs_ && idle > pace::kIdleSteps)) sockets_.await(pace::kNap);
     if (!sockets_.meet({}).stays) return;
   }
 }

@@ -7,25 +7,11 @@
 #include <optional>
 
 #include "sim/time_sync/nanoseconds.h"
+#include "sim/time_sync/pace.h"
 
 namespace exrnic {
-namespace {
 
 using std::chrono::microseconds;
-
-constexpr uint64_t kNever = GuestClocks::kNever;
-
-// While work goes on the sockets are looked at once in so many steps; a message that anybody waits
-// for stops the work soon.
-constexpr unsigned kStepsBetweenLooks = 64;
-
-// Steps without work: at first the processor is only given to others, then it sleeps. Messages wake
-// it; what guests say in shared memory alone does not.
-constexpr unsigned kIdleSteps = 200;
-constexpr microseconds kNap{50};
-constexpr microseconds kSleep{20'000};
-
-}  // namespace
 
 SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& servers,
                                    const StopSignal& stop, GuestClocks& clocks, uint64_t to_host_ns)
@@ -51,7 +37,8 @@ bool SynchronisedLoop::admit() {
     if (clocks_.state(id) != EXRNIC_GUEST_JOINING) continue;
     const uint64_t others = started_ ? clocks_.least_bound(id) : 0;
     if (!admitted) draw_horizon();
-    clocks_.set(id, EXRNIC_GUEST_RUNNING, std::max(now, others == kNever ? 0 : others));
+    clocks_.set(id, EXRNIC_GUEST_RUNNING,
+                std::max(now, others == GuestClocks::kNever ? 0 : others));
     admitted = true;
   }
   started_ |= admitted;
@@ -62,7 +49,7 @@ bool SynchronisedLoop::admit() {
 // event and the way from the device to the host.
 void SynchronisedLoop::draw_horizon() {
   const SimTime next = testbed_.next_event();
-  uint64_t horizon = kNever;
+  uint64_t horizon = GuestClocks::kNever;
   if (next != Testbed::kNothing) {
     horizon = nanoseconds_up(next + picoseconds(to_host_ns_));
     for (unsigned id = 0; id < nodes_.size(); ++id) {
@@ -88,7 +75,7 @@ bool SynchronisedLoop::take_accesses() {
   bool taken = false;
   for (unsigned id = 0; id < nodes_.size(); ++id) {
     const std::optional<uint64_t> ns = nodes_[id]->access_ns();
-    if (!ns || *ns >= kNever) continue;
+    if (!ns || *ns >= GuestClocks::kNever) continue;
     bool first = testbed_.next_event() > picoseconds(*ns);
     for (unsigned other = 0; other < nodes_.size() && first; ++other) {
       if (other == id) continue;
@@ -116,10 +103,10 @@ bool SynchronisedLoop::step() {
 }
 
 microseconds SynchronisedLoop::patience(unsigned idle_steps) const {
-  if (idle_steps < kIdleSteps) return microseconds::zero();
+  if (idle_steps < pace::kIdleSteps) return microseconds::zero();
   bool waiting = !started_;
   for (const auto& node : nodes_) waiting |= node->waiting();
-  return waiting || testbed_.busy() ? kNap : kSleep;
+  return waiting || testbed_.busy() ? pace::kNap : pace::kSleep;
 }
 
 void SynchronisedLoop::run() {
@@ -127,12 +114,12 @@ void SynchronisedLoop::run() {
   for (unsigned steps = 0;; ++steps) {
     if (step()) {
       idle = 0;
-      if (steps % kStepsBetweenLooks != 0) continue;
+      if (steps % pace::kStepsBetweenLooks != 0) continue;
     } else if (++idle > 1) {
       sched_yield();
     }
     const microseconds timeout = patience(idle);
-    if (timeout == kSleep && at_rest_) at_rest_();
+    if (timeout == pace::kSleep && at_rest_) at_rest_();
     if (!sockets_.serve(timeout)) return;
   }
 }
