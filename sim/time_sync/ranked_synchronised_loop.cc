@@ -138,9 +138,9 @@ bool RankedSynchronisedLoop::take_access(const Word& all) {
 }
 
 bool RankedSynchronisedLoop::step() {
-  if (started_)
-    for (const Guest& guest : guests_)
-      if (guest.timed.get() != begun_) worked_ |= guest.timed->settle();
+  // Before the start, too: who has come and gone until then is noticed.
+  for (const Guest& guest : guests_)
+    if (guest.timed.get() != begun_) worked_ |= guest.timed->settle();
   const Word all = share();
   nobody_runs_ = all.bound >= GuestClocks::kNever;
   draw_horizon(all.touch);
