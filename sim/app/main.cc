@@ -260,10 +260,10 @@ std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& 
                                          bool ranks) {
   if (options.clock_path.empty()) return nullptr;
   const unsigned most = EXRNIC_TIME_MAX_GUESTS - (ranks ? 1 : 0);  // the others are one more
-  if (sockets_here(options, testbed) > most)
-    throw ExitRequest(kUsageError, "--time sync: of several ranks each has " +
-                                       std::to_string(most) +
-                                       " guests at most; divide the nodes otherwise");
+  if (const unsigned here = sockets_here(options, testbed); here > most)
+    throw ExitRequest(kUsageError, "--time sync: this rank has " + std::to_string(here) +
+                                       " guests, and of several ranks each may have " +
+                                       std::to_string(most) + "; divide the nodes otherwise");
   try {
     return std::make_unique<GuestClocks>(options.clock_path, clock_config(options, testbed, ranks));
   } catch (const std::exception& error) {

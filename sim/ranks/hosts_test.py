@@ -187,7 +187,7 @@ class HostsTest(unittest.TestCase):
         done = subprocess.run(command, cwd=self.path, env=mpirun.environment(), text=True, capture_output=True,
                               timeout=_SECONDS, check=False)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("15 guests at most", done.stderr)
+        self.assertIn("this rank has 16 guests, and of several ranks each may have 15", done.stderr)
 
     def test_help_of_one_rank_holds_up_nobody(self):
         command = self.command()

@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+import draw_waiting
 import mpirun
 
 _SECONDS = 120
@@ -86,6 +87,28 @@ class RanksTest(unittest.TestCase):
         partition = self.path / "partition.json"
         partition.write_text(json.dumps({"nodes": [[0, 3, 4], [1, 2]], "switches": {"switch0": 1}}))
         self.expect_same(["--topology", "star:5"], ranks=(2,), of_ranks=["--partition", str(partition)])
+
+    def test_who_works_and_who_waits_is_written(self):
+        for ranks in 1, 3:
+            file = self.path / "waiting.json"
+            run = self.run_sim(ranks, ["--topology", "two-levels:12", "--threads", "2", "--waiting", str(file)])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            parts = draw_waiting.checked(json.loads(file.read_text()))
+            self.assertEqual([part["rank"] for part in parts], list(range(ranks)))
+            self.assertEqual(sum(part["nodes"] for part in parts), 12)
+            for part in parts:
+                self.assertIn(f"rank {part['rank']}: work", run.stdout)
+                self.assertEqual(part["times"]["exchange"] > 0, ranks > 1)
+                self.assertEqual(part["total_s"]["exchange"] > 0, ranks > 1)
+                self.assertGreater(part["total_s"]["work"], sum(part["worked_s"].values()) / 2)  # of two threads
+                rows, _ = draw_waiting.shares(part)
+                for shares in zip(*rows.values()):
+                    self.assertAlmostEqual(sum(shares), 1)
+            names = {name for part in parts for name in part["worked_s"]}
+            self.assertLessEqual({f"node{node}" for node in range(12)}, names)
+        for wrong in [], {}, 3, [{}], [{**parts[0], "bins": {}}], [{**parts[0], "worked_s": 1}]:
+            with self.assertRaises(ValueError):
+                draw_waiting.checked(wrong)
 
     def test_a_rank_that_is_killed_ends_all_by_its_name(self):
         self.workload.write_text(json.dumps({"name": "long", "traffic": [

@@ -146,6 +146,7 @@ def main():
     if options.hours <= 0:
         parser.error(f"--hours {options.hours:g}: give more than 0")
     options.folder.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs has a session of its own
     night = Night(options.hours, options.seed, options.folder)
     try:
         night.go(lambda text: print(text, flush=True))
