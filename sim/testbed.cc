@@ -5,6 +5,8 @@
 
 #include <cassert>
 
+#include "rtl-model/systemc/clock.h"
+
 namespace exrnic {
 namespace {
 
@@ -32,24 +34,28 @@ FabricFaults faults_of(const TestbedOptions& options) {
 std::unique_ptr<ScTimeline> make_timeline(const TestbedOptions& options, const Topology& topology,
                                           SimContext& context) {
   const SimTime lookahead = Fabric::least_latency(options.profile, topology);
-  const bool can = options.tracer == nullptr && lookahead > 0 && lookahead != Fabric::kNoLines;
+  const bool can = lookahead > 0 && lookahead != Fabric::kNoLines;
   assert(can || options.part == nullptr);
-  const bool several = can && (options.threads > 1 || options.part != nullptr);
+  const unsigned threads = options.observer == nullptr ? options.threads : 1;
+  const bool several = can && (threads > 1 || options.part != nullptr);
   if (!several) return std::make_unique<ScTimeline>("timeline", context);
   const auto islands = static_cast<unsigned>(topology.nodes + topology.switches.size());
   OtherRanks* const others = options.part == nullptr ? nullptr : &options.part->others;
-  return std::make_unique<ScTimeline>("timeline", context, islands, options.threads, lookahead,
-                                      others);
+  return std::make_unique<ScTimeline>("timeline", context, islands, threads, lookahead, others);
 }
 
-void watch_losses(Tracer& tracer, Fabric& fabric) {
+void watch_losses(trace::Observer& observer, Fabric& fabric) {
   const Topology& topology = fabric.topology();
   for (const TopologyLink& link : topology.links) {
     for (const LinkEnd& end : link.ends) {
       const std::string name = topology.name_of(end);
-      const LossObserver observer = tracer.losses_of(name);
-      fabric.line_towards(name)->observe_losses(observer);
-      if (end.at_switch) fabric.ethernet_switch(end.index).observe_losses(end.port, observer);
+      const LossObserver tell = [&observer, name](Loss loss, SimTime now, const Bytes& wire) {
+        observer.lost(now, name, loss, Frame{wire});
+      };
+      EthernetLink* const line = fabric.line_towards(name);
+      if (line != nullptr && line->has_receiver()) line->observe_losses(tell);
+      if (end.at_switch && fabric.has_switch(end.index))
+        fabric.ethernet_switch(end.index).observe_losses(end.port, tell);
     }
   }
 }
@@ -69,8 +75,8 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   timeline_ = make_timeline(options, topology, context_);
   if (options.measure_work) timeline_->measure();
   add_stations(options, topology, make_core);
-  if (options.tracer != nullptr)
-    options.tracer->start(timeline_->island(0), nodes_.front()->rnic().period_ps(), nodes());
+  if (options.observer != nullptr)
+    options.observer->start(Clock::period_of(options.profile.clock_khz), nodes());
   const TestbedPart* const part = options.part;
   std::optional<FabricPart> fabric_part;
   if (part != nullptr) fabric_part.emplace(FabricPart{part->partition, part->rank, part->border});
@@ -80,13 +86,15 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
       },
       options.profile, topology, routes, faults, stations_, fabric_part ? &*fabric_part : nullptr,
       options.fabric);
-  if (options.tracer != nullptr) watch_losses(*options.tracer, *fabric_);
+  if (options.observer != nullptr && options.observer->watches_losses())
+    watch_losses(*options.observer, *fabric_);
 }
 
 void Testbed::add_stations(const TestbedOptions& options, const Topology& topology,
                            const CoreFactory& make_core) {
   const bool link_up = !topology.links.empty();
-  assert(topology.ids.empty() || (topology.ids.size() == topology.nodes && !options.tracer));
+  assert(topology.ids.empty() ||
+         (topology.ids.size() == topology.nodes && options.observer == nullptr));
   assert(topology.nodes >= pebs_of(options) && (pebs_of(options) == 0 || options.part == nullptr));
   const auto place = [&] { return static_cast<unsigned>(stations_.size()); };
   const auto island = [&]() -> Scheduler& {
@@ -99,7 +107,7 @@ void Testbed::add_stations(const TestbedOptions& options, const Topology& topolo
     if (part == nullptr || part->partition.nodes.at(place()) == part->rank)
       nodes_.back() = std::make_unique<Node>(
           island(), place(), managed ? EXRNIC_NODE_NONE : topology.id_of(place()),
-          Fabric::guid_of_node(place()), link_up, options.profile, make_core, options.tracer);
+          Fabric::guid_of_node(place()), link_up, options.profile, make_core, options.observer);
     stations_.push_back(nodes_.back().get());
   }
   const auto place_of_peb = [&] {
@@ -134,7 +142,7 @@ std::unique_ptr<Scheduler::Entrance> Testbed::entrance_of_outside() {
 }
 
 void Testbed::connect_outside_host(unsigned id, HostPort* host) {
-  node(id).connect_host(host, entrance_of_outside());
+  node(id).connect_host(host, timeline_->outside());
 }
 
 void Testbed::connect_outside_host(unsigned peb_host, unsigned slot, HostPort* host) {

@@ -34,6 +34,7 @@
 #include "sim/topology/fabric.h"
 #include "sim/topology/partition.h"
 #include "sim/topology/topology.h"
+#include "sim/trace/observer.h"
 
 namespace exrnic {
 
@@ -59,17 +60,19 @@ struct TestbedOptions {
   FaultConfig faults;                              // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
   std::map<std::string, FaultConfig> faults_at;    // the same for any line, by the name of its end
-  Tracer* tracer = nullptr;                        // of everything; must outlive the testbed
+  trace::Observer* observer = nullptr;             // of everything; must outlive the testbed
 
   // That simulate at the same time, each some of the nodes and switches; the results are the same.
   // With more than one, make_core's cores share nothing; hosts and observers of a node are called
-  // in its thread while others are in theirs; and run_until() asks a little later. A tracer, and
+  // in its thread while others are in theirs; and run_until() asks a little later. An observer, and
   // lines without latency, leave one.
   unsigned threads = 1;
 
   // Only this part of it is made; nullptr: all. The results are the same. Then all ranks run their
   // testbeds to the same times, ask the same of busy() and next_event(), and are done at the same
-  // time (run_until()). No tracer, and no line without latency.
+  // time (run_until()). Its observer is told of this part; what one node tells of one moment may
+  // come after what another tells of a later one, by less than the shortest latency of a line. No
+  // line without latency.
   const TestbedPart* part = nullptr;
 
   bool measure_work = false;  // for worked_s(); some 50 ns for each node that does anything

@@ -8,15 +8,12 @@
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic {
-namespace {
 
-uint64_t period_of(uint32_t khz) {
+uint64_t Clock::period_of(uint32_t khz) {
   assert(khz != 0);
   constexpr uint64_t kPsPerMs = 1'000'000'000;
   return kPsPerMs / khz;
 }
-
-}  // namespace
 
 Clock::Clock(Scheduler& scheduler, uint32_t khz, Clocked& what)
     : period_ps_(period_of(khz)),

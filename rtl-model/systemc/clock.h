@@ -27,6 +27,8 @@ class Clocked {
 
 class Clock {
  public:
+  static uint64_t period_of(uint32_t khz);  // ps
+
   // `what` outlives it.
   Clock(Scheduler& scheduler, uint32_t khz, Clocked& what);
 

@@ -37,6 +37,8 @@
 #include "sim/time_sync/ranked_synchronised_loop.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/topology/partition.h"
+#include "sim/trace/loss_log.h"
+#include "sim/trace/tracer.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
 #include "sim/workload/run.h"
@@ -163,11 +165,11 @@ std::unique_ptr<OwnPart> own_part(const Options& options, Ranks* ranks) {
   return part;
 }
 
-TestbedOptions testbed_options(const Options& options, Tracer* tracer, const OwnPart* part,
-                               Pebs& pebs) {
+TestbedOptions testbed_options(const Options& options, trace::Observer* observer,
+                               const OwnPart* part, Pebs& pebs) {
   TestbedOptions testbed;
   if (part != nullptr) testbed.part = &part->testbed;
-  testbed.tracer = tracer;
+  testbed.observer = observer;
   testbed.profile = options.profile;
   if (!options.workload) testbed.nodes = static_cast<unsigned>(options.sockets.size());
   testbed.seed = options.seed;
@@ -193,9 +195,9 @@ CoreFactory core_factory(const Options& options) {
 }
 
 // Only the end of a line that a fault is to strike has not been looked at before.
-Testbed build(const Options& options, Tracer* tracer, const OwnPart* part, Pebs& pebs) {
+Testbed build(const Options& options, trace::Observer* observer, const OwnPart* part, Pebs& pebs) {
   try {
-    return Testbed(testbed_options(options, tracer, part, pebs), core_factory(options));
+    return Testbed(testbed_options(options, observer, part, pebs), core_factory(options));
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
   } catch (const std::system_error& error) {

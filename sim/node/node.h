@@ -13,7 +13,8 @@
 #include "sim/pcie/pcie_link.h"
 #include "sim/pcie/store_combiner.h"
 #include "sim/profile/profile.h"
-#include "sim/trace/tracer.h"
+#include "sim/trace/observer.h"
+#include "sim/trace/traced_host.h"
 
 namespace exrnic {
 
@@ -22,14 +23,12 @@ class Node final : public Station {
   // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
   // to a line before the first event. `index`: its place among the nodes; `id`: its identifier, or
   // NODE_NONE. `guid`: names it to a fabric's manager.
-  // `tracer`: may be nullptr.
+  // `observer`: of all that passes between its parts; may be nullptr.
   Node(Scheduler& scheduler, unsigned index, unsigned id, uint64_t guid, bool link_up,
-       const Profile& profile, const CoreFactory& make_core, Tracer* tracer);
+       const Profile& profile, const CoreFactory& make_core, trace::Observer* observer);
 
-  // `outside`: see PcieLink.
-  void connect_host(HostPort* host, std::unique_ptr<Scheduler::Entrance> outside = nullptr) {
-    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(index_, host), std::move(outside));
-  }
+  // `outside`: whose entrance PcieLink::connect_host() takes.
+  void connect_host(HostPort* host, Scheduler* outside = nullptr);
 
   unsigned id() const override { return id_; }
   Scheduler& scheduler() override { return scheduler_; }
@@ -46,13 +45,16 @@ class Node final : public Station {
   const Mac& mac() const { return mac_; }
 
  private:
-  unsigned index_;
-  unsigned id_;
+  const unsigned index_;
+  const unsigned id_;
   Scheduler& scheduler_;
   RnicModule rnic_;
   PcieLink pcie_;
   Mac mac_;
-  Tracer* tracer_;
+  trace::Observer* const observer_;
+  trace::HostClocks clocks_;
+  std::unique_ptr<trace::TracedHost> traced_host_;
+  std::unique_ptr<trace::TracedDevice> traced_device_;
   DevicePort& device_;  // the link, or what traces it
   StoreCombiner combiner_;
 };

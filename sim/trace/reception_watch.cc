@@ -35,19 +35,19 @@ uint64_t ReceptionWatch::news(const Core& core, unsigned counter) {
   return now < before ? now : now - before;
 }
 
-void ReceptionWatch::taken(const Core& core, const exrnic_trace_args& segment) {
-  look_at_responder(core);
+void ReceptionWatch::taken(const At& at, const Core& core, const exrnic_trace_args& segment) {
+  look_at_responder(at, core);
   segment_ = segment;
 }
 
-void ReceptionWatch::look(const Core& core) {
-  look_at_checks(core);
-  look_at_responder(core);
+void ReceptionWatch::look(const At& at, const Core& core) {
+  look_at_checks(at, core);
+  look_at_responder(at, core);
 }
 
 // The line brings one in a cycle, or several where it repeats or has held them back; then it is the
 // last ones that were dropped.
-void ReceptionWatch::look_at_checks(const Core& core) {
+void ReceptionWatch::look_at_checks(const At& at, const Core& core) {
   uint64_t checked = news(core, EXRNIC_COUNTER_FRAMES_RX);
   if (checked == 0) return;
   std::deque<unsigned> reasons;
@@ -61,13 +61,13 @@ void ReceptionWatch::look_at_checks(const Core& core) {
       if (frame && is_for_group(*frame)) news(core, EXRNIC_COUNTER_UNRELIABLE_DROPPED);
       continue;
     }
-    if (frame) observer_.dropped(node_, *frame, reasons.front());
+    if (frame) observer_.dropped(at, *frame, reasons.front());
     reasons.pop_front();
   }
 }
 
-void ReceptionWatch::look_at_responder(const Core& core) {
-  const auto tell = [&](unsigned counter) { observer_.unserved(node_, segment_, counter); };
+void ReceptionWatch::look_at_responder(const At& at, const Core& core) {
+  const auto tell = [&](unsigned counter) { observer_.unserved(at, segment_, counter); };
   unsigned first = EXRNIC_COUNTERS;
   for (const unsigned counter : kUnreliable)
     if (news(core, counter) != 0 && first == EXRNIC_COUNTERS) first = counter;
@@ -76,7 +76,7 @@ void ReceptionWatch::look_at_responder(const Core& core) {
     if (news(core, counter) != 0) tell(counter);
 }
 
-void ReceptionWatch::transmitted(const Frame& frame) {
+void ReceptionWatch::transmitted(const At& at, const Frame& frame) {
   if (frame.data.size() < EXRNIC_HEADER_UNTAGGED_BYTES + EXRNIC_TERMINATE_BYTES) return;
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   const uint64_t number = exrnic_efe_refusal(efe);
@@ -84,7 +84,7 @@ void ReceptionWatch::transmitted(const Frame& frame) {
   const auto peer = static_cast<unsigned>(exrnic_eth_dst(frame.data.data()) & 0xffff);
   const auto id = static_cast<unsigned>(exrnic_efe_peer_session(efe) << 8 | number);
   if (std::exchange(refusals_[peer], id) == id) return;  // told again
-  observer_.refused(node_, peer, static_cast<uint16_t>(exrnic_efe_seq(efe)),
+  observer_.refused(at, peer, static_cast<uint16_t>(exrnic_efe_seq(efe)),
                     static_cast<unsigned>(
                         exrnic_terminate_code(frame.data.data() + EXRNIC_HEADER_UNTAGGED_BYTES)),
                     (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR) != 0);

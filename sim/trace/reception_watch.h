@@ -22,24 +22,23 @@ namespace exrnic::trace {
 
 class ReceptionWatch {
  public:
-  ReceptionWatch(Observer& observer, unsigned node) : observer_(observer), node_(node) {}
+  explicit ReceptionWatch(Observer& observer) : observer_(observer) {}
 
   void arrived(const Frame& frame);
   void looped() { arrivals_.push_back(std::nullopt); }  // the next that is checked was on no line
   // The responder takes a segment. In what was counted until now it had no part.
-  void taken(const Core& core, const exrnic_trace_args& segment);
-  void transmitted(const Frame& frame);
+  void taken(const At& at, const Core& core, const exrnic_trace_args& segment);
+  void transmitted(const At& at, const Frame& frame);
   // After each cycle.
-  void look(const Core& core);
+  void look(const At& at, const Core& core);
   void reset();
 
  private:
   uint64_t news(const Core& core, unsigned counter);
-  void look_at_checks(const Core& core);
-  void look_at_responder(const Core& core);
+  void look_at_checks(const At& at, const Core& core);
+  void look_at_responder(const At& at, const Core& core);
 
   Observer& observer_;
-  unsigned node_;
   std::array<uint64_t, EXRNIC_COUNTERS> seen_ = {};
   // Not checked yet. Nothing: it cannot be lost here, or was noticed to be damaged before.
   std::deque<std::optional<Frame>> arrivals_;

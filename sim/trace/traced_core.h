@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A core between a tracer and its module: passes on everything, and tells of frames and of the
+// A core between an observer and its module: passes on everything, and tells of frames and of the
 // core's own trace events.
 #pragma once
 
@@ -15,9 +15,14 @@ namespace exrnic::trace {
 
 class TracedCore final : public Core, private CoreSink {
  public:
-  TracedCore(Observer& observer, const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
-      : observer_(observer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {
-    if (observer.watches_losses()) watch_.emplace(observer, node_);
+  TracedCore(Observer& observer, unsigned node, const Scheduler& scheduler,
+             const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
+      : observer_(observer),
+        node_(node),
+        scheduler_(scheduler),
+        sink_(sink),
+        core_(make(config, *this)) {
+    if (observer.watches_losses()) watch_.emplace(observer);
   }
 
   void reset() override {
@@ -30,13 +35,13 @@ class TracedCore final : public Core, private CoreSink {
     core_->read_completion(std::move(completion));
   }
   void receive(Frame&& frame) override {
-    observer_.frame(node_, frame, false);
+    observer_.frame(at(), frame, false);
     if (watch_) watch_->arrived(frame);
     core_->receive(std::move(frame));
   }
   void step(uint64_t time_ns) override {
     core_->step(time_ns);
-    if (watch_) watch_->look(*core_);
+    if (watch_) watch_->look(at(), *core_);
   }
   bool idle() const override { return core_->idle(); }
   uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
@@ -50,6 +55,8 @@ class TracedCore final : public Core, private CoreSink {
   bool processor_runs() const override { return core_->processor_runs(); }
 
  private:
+  At at() const { return {node_, scheduler_.now()}; }
+
   bool can_write() override { return sink_.can_write(); }
   void write(PostedWrite&& write) override { sink_.write(std::move(write)); }
   bool can_read() override { return sink_.can_read(); }
@@ -57,8 +64,8 @@ class TracedCore final : public Core, private CoreSink {
   void mmio_read_done(uint64_t data) override { sink_.mmio_read_done(data); }
   bool can_transmit() override { return sink_.can_transmit(); }
   void transmit(Frame&& frame) override {
-    observer_.frame(node_, frame, true);
-    if (watch_) watch_->transmitted(frame);
+    observer_.frame(at(), frame, true);
+    if (watch_) watch_->transmitted(at(), frame);
     sink_.transmit(std::move(frame));
   }
   uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
@@ -67,15 +74,16 @@ class TracedCore final : public Core, private CoreSink {
   }
   bool tracing() override { return true; }
   void trace(const TraceEvent& event) override {
-    if (watch_ && event.what == EXRNIC_TRACE_SEGMENT) watch_->taken(*core_, event.args);
-    observer_.core_event(node_, event);
+    if (watch_ && event.what == EXRNIC_TRACE_SEGMENT) watch_->taken(at(), *core_, event.args);
+    observer_.core_event(at(), event);
   }
   void looped(const Frame& /*frame*/) override {
     if (watch_) watch_->looped();
   }
 
   Observer& observer_;
-  unsigned node_;
+  const unsigned node_;
+  const Scheduler& scheduler_;
   CoreSink& sink_;
   std::unique_ptr<Core> core_;
   std::optional<ReceptionWatch> watch_;

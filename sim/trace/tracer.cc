@@ -7,12 +7,12 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/trace/traced_core.h"
-#include "sim/trace/traced_host.h"
+#include "sim/pcie/host_port.h"
 
 namespace exrnic {
 namespace {
 
+using trace::At;
 using trace::FrameView;
 using trace::Point;
 
@@ -47,6 +47,10 @@ const char* name_of_code(unsigned code) {
   }
 }
 
+Point point(const At& at, exrnic_trace what) { return {at.node, kDeclared[what].track, at.ps}; }
+
+std::string name_of(const At& at) { return fmt::format("node{}", at.node); }
+
 std::string about(const exrnic_trace_args& args) {
   return fmt::format(R"("qpn":{},"index":{},"node":{},"flags":{})", args.qpn, args.index, args.node,
                      args.flags);
@@ -78,11 +82,10 @@ Tracer::Tracer(const std::string& path, trace::TraceFile::Log log, LossLog* loss
 // A processor that still runs does so until the end.
 Tracer::~Tracer() {
   for (const auto& [node, state] : nodes_)
-    if (state.running_since_ps != 0) processor(node, false);
+    if (state.running_since_ps != 0) processor({node, last_ps_}, false);
 }
 
-void Tracer::start(const Scheduler& scheduler, uint64_t period_ps, unsigned nodes) {
-  scheduler_ = &scheduler;
+void Tracer::start(uint64_t period_ps, unsigned nodes) {
   period_ps_ = period_ps;
   for (unsigned node = 0; node < nodes; ++node) {
     file_.name_node(node);
@@ -91,64 +94,43 @@ void Tracer::start(const Scheduler& scheduler, uint64_t period_ps, unsigned node
   }
 }
 
-CoreFactory Tracer::wrap(const CoreFactory& make_core) {
-  return [this, make_core](const CoreConfig& config, CoreSink& sink) {
-    return std::make_unique<trace::TracedCore>(*this, config, sink, make_core);
-  };
-}
-
-DevicePort& Tracer::device(unsigned node, DevicePort& device) {
-  devices_.push_back(std::make_unique<trace::TracedDevice>(*this, node, device));
-  return *devices_.back();
-}
-
-HostPort* Tracer::host(unsigned node, HostPort* host) {
-  if (host == nullptr) return nullptr;
-  auto& traced = hosts_[node];
-  traced = std::make_unique<trace::TracedHost>(*this, node, *host);
-  return traced.get();
-}
-
-Point Tracer::at(unsigned node, exrnic_trace what) const {
-  return {node, kDeclared[what].track, now()};
-}
-
-void Tracer::slice(unsigned node, exrnic_trace what, const std::string& args) {
+void Tracer::slice(const At& at, exrnic_trace what, const std::string& args) {
   const uint64_t ps = kDeclared[what].track < EXRNIC_TRACE_TRACK_USER_PAGE ? kPsPerNs : period_ps_;
-  file_.slice(at(node, what), ps, kDeclared[what].name, args);
+  file_.slice(point(at, what), ps, kDeclared[what].name, args);
 }
 
 // ---- The core
 
-void Tracer::core_event(unsigned node, const TraceEvent& event) {
+void Tracer::core_event(const At& at, const TraceEvent& event) {
+  last_ps_ = std::max(last_ps_, at.ps);
   if (event.what == EXRNIC_TRACE_PROCESSOR_RUNS || event.what == EXRNIC_TRACE_PROCESSOR_WAITS)
-    processor(node, event.what == EXRNIC_TRACE_PROCESSOR_RUNS);
+    processor(at, event.what == EXRNIC_TRACE_PROCESSOR_RUNS);
   else
-    slice(node, event.what, about(event.args));
-  works_.core_event(event, at(node, event.what));
+    slice(at, event.what, about(event.args));
+  works_.core_event(event, point(at, event.what));
 }
 
-void Tracer::processor(unsigned node, bool runs) {
-  const uint64_t since = std::exchange(nodes_[node].running_since_ps, runs ? now() : 0);
+void Tracer::processor(const At& at, bool runs) {
+  const SimTime since = std::exchange(nodes_[at.node].running_since_ps, runs ? at.ps : 0);
   if (runs || since == 0) return;
-  file_.slice({node, EXRNIC_TRACE_TRACK_PROCESSOR, since}, now() - since, "runs", "");
+  file_.slice({at.node, EXRNIC_TRACE_TRACK_PROCESSOR, since}, at.ps - since, "runs", "");
 }
 
-void Tracer::frame(unsigned node, const Frame& frame, bool out) {
+void Tracer::frame(const At& at, const Frame& frame, bool out) {
   const auto view = trace::view_of(frame);
   const exrnic_trace what = out ? EXRNIC_TRACE_FRAME_OUT : EXRNIC_TRACE_FRAME_IN;
   const std::string args = fmt::format(R"("bytes":{}{}{})", frame.data.size(), view ? "," : "",
                                        view ? about(*view) : "");
-  slice(node, what, args);
+  slice(at, what, args);
   if (!view) return;
-  if (out) return works_.frame_out(*view, at(node, what));
-  const auto left = works_.frame_in(*view, at(node, what));
-  if (left) file_.span("wire", ++frames_, *left, now(), "frame", args);
+  if (out) return works_.frame_out(*view, point(at, what));
+  const auto left = works_.frame_in(*view, point(at, what));
+  if (left) file_.span("wire", ++frames_, *left, at.ps, "frame", args);
 }
 
 // ---- What does not arrive
 
-void Tracer::lost(uint64_t now_ps, const std::string& at, const std::string& cause,
+void Tracer::lost(SimTime ps, const std::string& where, const std::string& cause,
                   const Frame& frame) {
   const auto view = trace::view_of(frame);
   std::optional<WorkName> work;
@@ -158,115 +140,110 @@ void Tracer::lost(uint64_t now_ps, const std::string& at, const std::string& cau
         sender->view.src_qpn == view->src_qpn)
       work = sender->work;
   }
-  losses_->add(now_ps, at, cause, view, work);
+  losses_->add(ps, where, cause, view, work);
 }
 
-void Tracer::lost(unsigned node, const std::optional<trace::WorkTracker::Sender>& sender,
+void Tracer::lost(const At& at, const std::optional<trace::WorkTracker::Sender>& sender,
                   const std::string& cause) {
-  losses_->add(now(), fmt::format("node{}", node), cause,
-               sender ? std::optional(sender->view) : std::nullopt,
+  losses_->add(at.ps, name_of(at), cause, sender ? std::optional(sender->view) : std::nullopt,
                sender ? sender->work : std::nullopt);
 }
 
-LossObserver Tracer::losses_of(const std::string& at) {
-  if (losses_ == nullptr) return {};
-  return [this, at](Loss loss, SimTime now_ps, const Bytes& wire) {
-    lost(now_ps, at, kCauses[static_cast<size_t>(loss)], Frame{wire});
-  };
+void Tracer::lost(SimTime ps, const std::string& where, Loss loss, const Frame& frame) {
+  lost(ps, where, kCauses[static_cast<size_t>(loss)], frame);
 }
 
-void Tracer::dropped(unsigned node, const Frame& frame, unsigned counter) {
-  lost(now(), fmt::format("node{}", node), fmt::format("receiver: {}", kCounters[counter]), frame);
+void Tracer::dropped(const At& at, const Frame& frame, unsigned counter) {
+  lost(at.ps, name_of(at), fmt::format("receiver: {}", kCounters[counter]), frame);
 }
 
 // In the unreliable class each queue pair counts for itself: then it may be another one's.
-void Tracer::unserved(unsigned node, const exrnic_trace_args& segment, unsigned counter) {
-  auto sender = works_.sender_of(segment.node, node, segment.index);
+void Tracer::unserved(const At& at, const exrnic_trace_args& segment, unsigned counter) {
+  auto sender = works_.sender_of(segment.node, at.node, segment.index);
   if (sender && sender->view.dst_qpn != segment.qpn) sender.reset();
-  lost(node, sender, fmt::format("receiver: {}", kCounters[counter]));
+  lost(at, sender, fmt::format("receiver: {}", kCounters[counter]));
 }
 
-void Tracer::refused(unsigned node, unsigned peer, uint16_t seq, unsigned code, bool comes_again) {
-  lost(node, works_.sender_of(peer, node, seq),
+void Tracer::refused(const At& at, unsigned peer, uint16_t seq, unsigned code, bool comes_again) {
+  lost(at, works_.sender_of(peer, at.node, seq),
        comes_again ? "no receive: comes again after a pause"
                    : fmt::format("refused: 0x{:04x}, {}", code, name_of_code(code)));
 }
 
 // ---- The host
 
-void Tracer::store(unsigned node, unsigned bar, uint64_t offset, unsigned size, uint64_t value) {
+void Tracer::store(const At& at, unsigned bar, uint64_t offset, unsigned size, uint64_t value) {
   const std::string args = fmt::format(R"("offset":"0x{:x}","value":"0x{:x}")", offset, value);
   if (bar == EXRNIC_BAR_USER) {
-    slice(node, EXRNIC_TRACE_STORE, args);
+    slice(at, EXRNIC_TRACE_STORE, args);
     const uint64_t place = offset % EXRNIC_USER_PAGE_SIZE;
-    if (place >= EXRNIC_PIO_AREA) return pio_store(node, offset, size, value);
+    if (place >= EXRNIC_PIO_AREA) return pio_store(at, offset, size, value);
     exrnic_doorbell bell;
     if (place != EXRNIC_DOORBELL_SQ || size != sizeof bell) return;
     std::memcpy(&bell, &value, sizeof bell);
-    works_.posted(bell.number, static_cast<uint16_t>(bell.index), at(node, EXRNIC_TRACE_STORE));
+    works_.posted(bell.number, static_cast<uint16_t>(bell.index), point(at, EXRNIC_TRACE_STORE));
   } else if (bar == EXRNIC_BAR_REGISTERS) {
-    slice(node, EXRNIC_TRACE_REGISTER_WRITE, args);
+    slice(at, EXRNIC_TRACE_REGISTER_WRITE, args);
     if (offset == EXRNIC_REG_PULL_MODE)
-      works_.pull_by_firmware(node, value == EXRNIC_PULL_MODE_FIRMWARE);
+      works_.pull_by_firmware(at.node, value == EXRNIC_PULL_MODE_FIRMWARE);
     if (offset != EXRNIC_REG_MBOX_COMMAND) return;
-    nodes_[node].command_ps = now();
-    nodes_[node].command = static_cast<uint32_t>(value);
+    nodes_[at.node].command_ps = at.ps;
+    nodes_[at.node].command = static_cast<uint32_t>(value);
   }
 }
 
-void Tracer::block(unsigned node, unsigned bar, uint64_t offset, const uint8_t* data) {
+void Tracer::block(const At& at, unsigned bar, uint64_t offset, const uint8_t* data) {
   for (unsigned i = 0; i < DevicePort::kBlockBytes; i += sizeof(uint64_t)) {
     uint64_t value;
     std::memcpy(&value, data + i, sizeof value);
-    store(node, bar, offset + i, sizeof value, value);
+    store(at, bar, offset + i, sizeof value, value);
   }
 }
 
-void Tracer::pio_store(unsigned node, uint64_t offset, unsigned size, uint64_t value) {
+void Tracer::pio_store(const At& at, uint64_t offset, unsigned size, uint64_t value) {
   const uint64_t first = offset % sizeof(exrnic_wqe);
   if (size > sizeof value || first + size > sizeof(exrnic_wqe)) return;
-  auto& blocks = nodes_[node].blocks;
+  auto& blocks = nodes_[at.node].blocks;
   Block& block = blocks[offset - first];
   std::memcpy(reinterpret_cast<uint8_t*>(&block.bytes) + first, &value, size);
   block.there |= ((uint64_t{1} << size) - 1) << first;
   if (~block.there != 0) return;
   works_.posted(block.bytes.number, static_cast<uint16_t>(block.bytes.index),
-                at(node, EXRNIC_TRACE_STORE));
+                point(at, EXRNIC_TRACE_STORE));
   blocks.erase(offset - first);
 }
 
-void Tracer::loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value,
-                    uint64_t since_ps) {
+void Tracer::loaded(const At& at, unsigned bar, uint64_t offset, uint64_t value, SimTime since) {
   if (bar != EXRNIC_BAR_REGISTERS && bar != EXRNIC_BAR_USER) return;
   const auto begun = [&](exrnic_trace what, uint64_t ps) {
-    return Point{node, kDeclared[what].track, ps};
+    return Point{at.node, kDeclared[what].track, ps};
   };
-  file_.slice(begun(EXRNIC_TRACE_REGISTER_READ, since_ps), now() - since_ps, "register_read",
+  file_.slice(begun(EXRNIC_TRACE_REGISTER_READ, since), at.ps - since, "register_read",
               fmt::format(R"("bar":{},"offset":"0x{:x}","value":"0x{:x}")", bar, offset, value));
-  NodeState& state = nodes_[node];
+  NodeState& state = nodes_[at.node];
   if (bar != EXRNIC_BAR_REGISTERS) return;
   if (offset != EXRNIC_REG_MBOX_STATUS || state.command_ps == 0 || value == EXRNIC_MBOX_STATUS_BUSY)
     return;
-  const uint64_t since = std::exchange(state.command_ps, 0);
-  file_.slice(begun(EXRNIC_TRACE_COMMAND, since), length_around(since, now()), "command",
+  const SimTime begin = std::exchange(state.command_ps, 0);
+  file_.slice(begun(EXRNIC_TRACE_COMMAND, begin), length_around(begin, at.ps), "command",
               fmt::format(R"("op":{},"status":{})", state.command, value));
 }
 
-void Tracer::memory(unsigned node, bool write, uint64_t address, const uint8_t* data,
+void Tracer::memory(const At& at, bool write, uint64_t address, const uint8_t* data,
                     size_t length) {
-  slice(node, write ? EXRNIC_TRACE_MEMORY_WRITE : EXRNIC_TRACE_MEMORY_READ,
+  slice(at, write ? EXRNIC_TRACE_MEMORY_WRITE : EXRNIC_TRACE_MEMORY_READ,
         fmt::format(R"("address":"0x{:x}","bytes":{})", address, length));
-  if (!write || !works_.is_cqe(node, data, length)) return;
+  if (!write || !works_.is_cqe(at.node, data, length)) return;
   exrnic_cqe cqe;
   std::memcpy(&cqe, data, sizeof cqe);
-  slice(node, EXRNIC_TRACE_CQE,
+  slice(at, EXRNIC_TRACE_CQE,
         fmt::format(R"("qpn":{},"index":{},"opcode":{},"status":{})", cqe.qpn, cqe.wqe_index,
                     cqe.opcode, cqe.status));
-  works_.cqe_written(at(node, EXRNIC_TRACE_CQE));
+  works_.cqe_written(point(at, EXRNIC_TRACE_CQE));
 }
 
-void Tracer::interrupt(unsigned node, unsigned vector) {
-  slice(node, EXRNIC_TRACE_INTERRUPT, fmt::format(R"("vector":{})", vector));
+void Tracer::interrupt(const At& at, unsigned vector) {
+  slice(at, EXRNIC_TRACE_INTERRUPT, fmt::format(R"("vector":{})", vector));
 }
 
 }  // namespace exrnic

@@ -23,7 +23,7 @@ TraceEvents traced(const std::vector<Work (*)(Exchange&)>& works,
   {
     Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
     TestbedOptions options = options_for("dc-25g");
-    options.tracer = &tracer;
+    options.observer = &tracer;
     Exchange e(20'000, {}, options);
     start_firmware(e.right.rnic, EXRNIC_FIRMWARE);
     e.right.rnic.write_register(EXRNIC_REG_PULL_MODE, mode);

@@ -20,7 +20,7 @@ using nlohmann::json;
 // Two ends, whose losses are read back at the end.
 struct Watched {
   explicit Watched(TestbedOptions options = options_for("dc-25g")) {
-    options.tracer = &*tracer;
+    options.observer = &*tracer;
     exchange.emplace(20'000, QueuePairOptions{}, options, test_cores());
   }
 

@@ -38,7 +38,7 @@ void post_and_wait(Pair& pair, const Work& work, Exchange& exchange) {
 // SEND, PULL and PUSH of three frames each, from left to right; the PUSH is the last.
 void exchange_under(Tracer& tracer, const FaultConfig& faults, Exchange& exchange) {
   TestbedOptions options = options_for("dc-25g");
-  options.tracer = &tracer;
+  options.observer = &tracer;
   options.faults_towards[1] = faults;
   Pair pair(options);
   constexpr uint32_t kBytes = 2 * EXRNIC_MTU_DEFAULT + 100;
@@ -104,7 +104,7 @@ TEST_CASE("Perfetto shows every slice, and binds every arrow to slices that begi
   {
     Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
     TestbedOptions options = options_for("ntb-gen3x8");
-    options.tracer = &tracer;
+    options.observer = &tracer;
     Pair pair(options);
     const Region source = source_of(pair.left, 20'000);
     const Region sink = sink_of(pair.right, 20'000);
@@ -114,7 +114,7 @@ TEST_CASE("Perfetto shows every slice, and binds every arrow to slices that begi
     }
     for (unsigned node : {0, 1})  // doorbells of no queue, no nanosecond apart
       for (unsigned i = 0; i < 3; ++i) {
-        tracer.store(node, EXRNIC_BAR_USER, EXRNIC_DOORBELL_CQ, 8, i);
+        tracer.store({node, pair.testbed.now()}, EXRNIC_BAR_USER, EXRNIC_DOORBELL_CQ, 8, i);
         pair.testbed.run_until([] { return false; }, 1);
       }
   }
@@ -156,7 +156,7 @@ TEST_CASE("frames of two queue pairs of UC that have one number are on the arrow
   {
     Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
     TestbedOptions options = options_for("dc-25g");
-    options.tracer = &tracer;
+    options.observer = &tracer;
     Pair pair(options);
     const Region source = source_of(pair.left, 100);
     const Region sink = sink_of(pair.right, 100);
@@ -193,7 +193,7 @@ TEST_CASE("messages of a port are on no arrow of the queue pair that has its num
   {
     Tracer tracer(file.path, log);
     TestbedOptions options = options_for("dc-25g");
-    options.tracer = &tracer;
+    options.observer = &tracer;
     Pair pair(options);
     Port here{pair.left.rnic, Pair::kLeftQpn};
     Port there{pair.right.rnic, 1};
