@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "sim/app/observation.h"
 #include "sim/app/options.h"
 #include "sim/app/pebs.h"
 #include "sim/app/stats.h"
@@ -37,8 +38,7 @@
 #include "sim/time_sync/ranked_synchronised_loop.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/topology/partition.h"
-#include "sim/trace/loss_log.h"
-#include "sim/trace/tracer.h"
+#include "sim/trace/observer.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
 #include "sim/workload/run.h"
@@ -104,14 +104,18 @@ struct OwnPart {
 // they name.
 std::string description(const Options& options, const Partition& partition) {
   std::error_code error;
+  const auto is_written = [&](const std::string& path) {
+    return path == options.results_path || path == options.stats_path ||
+           path == options.waiting_path || path == options.trace_path ||
+           path == options.losses_path;
+  };
   nlohmann::json json = {{"program", std::filesystem::file_size("/proc/self/exe", error)},
                          {"nodes", partition.nodes},
                          {"switches", partition.switches},
                          {"arguments", options.arguments},
                          {"files", nlohmann::json::array()}};
   for (const std::string& argument : options.arguments)
-    if (std::filesystem::is_regular_file(argument, error) && argument != options.results_path &&
-        argument != options.stats_path && argument != options.waiting_path)
+    if (std::filesystem::is_regular_file(argument, error) && !is_written(argument))
       json["files"].push_back(read_data_file(argument, argument, ""));
   return json.dump();
 }
@@ -141,8 +145,6 @@ std::unique_ptr<OwnPart> own_part(const Options& options, Ranks* ranks) {
     throw ExitRequest(kUsageError, "--reach-memory messages: of one process only; take files");
   if (!options.gdb_paths.empty() || !options.retire_paths.empty())
     throw ExitRequest(kUsageError, "--gdb, --retired: of one process only; leave them out");
-  if (!options.trace_path.empty() || !options.losses_path.empty())
-    throw ExitRequest(kUsageError, "--trace, --losses: of one process only; leave them out");
   if (options.core == kLockstepCore)
     throw ExitRequest(kUsageError, "--core lockstep: of one process only; take rtl or ref");
   if (!options.topology)
@@ -446,13 +448,11 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   Report stats("--stats", is_first ? options.stats_path : "");
   Report waiting("--waiting", is_first ? options.waiting_path : "");
   Report results("--results", is_first ? options.results_path : "");
-  const auto losses =
-      options.losses_path.empty() ? nullptr : std::make_unique<LossLog>(options.losses_path, log);
-  const auto tracer = options.trace_path.empty() && !losses
-                          ? nullptr
-                          : std::make_unique<Tracer>(options.trace_path, log, losses.get());
+  Observation observation(
+      options, ranks, part ? Fabric::least_latency(options.profile, *options.topology) : SimTime{0},
+      log);
   Pebs pebs(options, log);
-  Testbed testbed = build(options, tracer.get(), part.get(), pebs);
+  Testbed testbed = build(options, observation.observer(), part.get(), pebs);
   if (ranks != nullptr) ranks->connect(part->border);
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
     log("--threads: one simulates, as a line of the network has no latency");
@@ -478,7 +478,7 @@ void run(Options options, const StopSignal& stop, Ranks* ranks) {
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
   const auto flush = [&] {
     if (captures) captures->flush();
-    if (losses) losses->flush();
+    observation.flush();
   };
   std::string error;
   if (options.workload) {

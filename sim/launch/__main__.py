@@ -265,7 +265,8 @@ def main():
         return 128 + stop.signal_number
     say("")
     say(verdict)
-    for line in records.describe(options, pathlib.Path(os.path.relpath(options.directory))):
+    whole = _RANK is None or _RANK.is_first
+    for line in records.describe(options, pathlib.Path(os.path.relpath(options.directory)), whole):
         say(line)
     return 0
 

@@ -16,9 +16,7 @@ _NAMES = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SI
 # What joins things of one machine, or is of one process.
 _REFUSED = (
     ("processes", "they find each other by addresses of one machine; take guests"),
-    ("network", "it is of one machine; take --ethernet"),
-    ("trace", "the simulator writes it of one process only; leave it out"),
-    ("page", "the simulator writes it of one process only; leave it out"))
+    ("network", "it is of one machine; take --ethernet"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +27,11 @@ class Rank:
     def own(self, directory):
         """The folder of this rank's launch: all may have the same file system."""
         return directory.with_name(f"{directory.name}-rank{self.number}")
+
+    @property
+    def is_first(self):
+        """Its simulator writes what is of the whole run."""
+        return self.number == 0
 
     def problem(self, options):
         """Why this launch cannot be one by several ranks; None: it can."""

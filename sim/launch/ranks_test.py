@@ -25,13 +25,11 @@ class Environment(unittest.TestCase):
         self.assertEqual(ranks.Rank(1, 2).own(pathlib.Path("a/run")), pathlib.Path("a/run-rank1"))
 
     def test_what_is_of_one_machine_is_refused_by_its_name(self):
-        good = {"what": "run", "command": "true", "processes": False, "network": False,
-                "trace": False, "page": False}
+        good = {"what": "run", "command": "true", "processes": False, "network": False}
         rank = ranks.Rank(0, 2)
         self.assertIsNone(rank.problem(types.SimpleNamespace(**good)))
         for name, value, said in (("what", "push", "push"), ("what", "shell", "shell"), ("command", "x --oob {oob}", "{oob}"), ("processes", True, "--processes"),
-                                  ("network", True, "--network"), ("trace", True, "--trace"),
-                                  ("page", True, "--page")):
+                                  ("network", True, "--network")):
             self.assertIn(said, rank.problem(types.SimpleNamespace(**{**good, name: value})))
 
 

@@ -39,19 +39,20 @@ def sim_arguments(options):
     return arguments
 
 
-def describe(options, directory):
-    """Lines for the user: one for each thing that was asked for, and what exrnic-sim said of them."""
+def describe(options, directory, whole=True):
+    """Lines for the user: one for each thing that was asked for, and what exrnic-sim said of them. `whole`: what is written
+    once, of all ranks, is here."""
     lines = []
     if options.capture:
         lines.append(_told(directory / _CAPTURE, "captures; tools/wireshark/view.sh shows one"))
-    if options.trace:
+    if options.trace and whole:
         lines.append(_told(directory / page.TRACE, "open it in Perfetto or chrome://tracing"))
     if options.waves is not None:
         missing = "" if shutil.which("gtkwave") else \
             " (gtkwave is not installed; on Debian: apt-get install gtkwave)"
         save = directory / f"{_WAVES}.gtkw"  # there if the waves are whole
         lines.append(_told(save, f"gtkwave {save}{missing}"))
-    if options.page:
+    if options.page and whole:
         lines.append(_told(page.write(directory), "open it in a browser; exrnicctl why says the same"))
     log = directory / LOG
     if lines and log.is_file():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts at the nodes of several ranks: hosts_test.py EXRNIC-SIM-MPI EXRNIC-PINGPONG EXRNICCTL."""
 
+import collections
 import json
 import os
 import pathlib
@@ -122,6 +123,26 @@ class HostsTest(unittest.TestCase):
             self.control("link", name, "clear")
             self.end_well(programs)
         self.stop(run, ranks)
+
+    def test_a_frame_that_is_lost_at_any_rank_is_told_while_the_run_goes_on(self):
+        run, ranks = self.start("--losses", "losses.json", "--trace", "trace.json")
+        for node in 0, 1:
+            self.control("link", f"{node}-switch0", "--drop", "0.03")
+        self.end_well(self.pingpong())
+        self.assertGreater(min(self.dropped(0), self.dropped(1)), 0)
+        # Before each sleep: what is sent again may come after the programs have ended.
+        self.await_true(lambda: self.told()["line: dropped by a fault"] == sum(self.dropped(node) for node in (0, 1)),
+                        "as many losses as frames that are dropped")
+        self.assertIn("line: dropped by a fault",
+                      subprocess.run([CTL, "why", "losses.json"], cwd=self.path, stdout=subprocess.PIPE, text=True,
+                                     timeout=_SECONDS, check=True).stdout)
+        self.stop(run, ranks)
+        events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
+        self.assertEqual({event["pid"] for event in events if event["name"] == "cqe"}, {0, 1})
+
+    def told(self):
+        """Losses, by their cause."""
+        return collections.Counter(json.loads(line)["cause"] for line in (self.path / "losses.json").read_text().splitlines())
 
     def dropped(self, node):
         return sum(line["dropped"] for line in self.status()["links"][node]["lines"])

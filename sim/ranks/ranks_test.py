@@ -14,6 +14,7 @@ import unittest
 
 import draw_waiting
 import mpirun
+import traces
 
 _SECONDS = 120
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -88,6 +89,21 @@ class RanksTest(unittest.TestCase):
         partition.write_text(json.dumps({"nodes": [[0, 3, 4], [1, 2]], "switches": {"switch0": 1}}))
         self.expect_same(["--topology", "star:5"], ranks=(2,), of_ranks=["--partition", str(partition)])
 
+    def test_traces_and_losses(self):
+        for topology, ranks in ("star:5", 2), ("two-levels:8", 3):
+            arguments = ["--topology", topology, "--threads", "1", "--faults", "drop=0.01,corrupt=0.01"]
+            told = []
+            for number in 1, ranks:
+                trace, losses = self.path / "trace.json", self.path / "losses.json"
+                run = self.run_sim(number, [*arguments, "--trace", str(trace), "--losses", str(losses)])
+                self.assertEqual(run.returncode, 0, run.stderr)
+                told.append((traces.happenings(json.loads(trace.read_text())["traceEvents"]),
+                             sorted(losses.read_text().splitlines())))
+            self.assertGreater(len(told[0][0]), 10000)
+            self.assertTrue(any("from" in loss and "work" in loss for loss in told[0][1]))
+            for of_one, of_several in zip(*told):
+                self.assertEqual(of_one, of_several)
+
     def test_who_works_and_who_waits_is_written(self):
         for ranks in 1, 3:
             file = self.path / "waiting.json"
@@ -154,7 +170,6 @@ class RanksTest(unittest.TestCase):
         self.refused(["--topology", "star:2"], "fewer than ranks", ranks=3)
         self.refused([], "--topology")
         self.refused(["--topology", "star:4", "--core", "lockstep"], "--core lockstep")
-        self.refused(["--topology", "star:4", "--trace", str(self.path / "trace")], "--trace")
         partition = self.path / "partition.json"
         partition.write_text(json.dumps({"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}))
         self.refused(["--topology", "star:4", "--partition", str(partition)], "exrnic-sim-mpi", ranks=1)

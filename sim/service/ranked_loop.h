@@ -19,7 +19,7 @@ class RankedLoop {
       : testbed_(testbed), ranks_(ranks), sockets_(testbed, servers, stop, meeting) {}
 
   void serve(SideSocket& socket) { sockets_.serve(socket); }
-  // Called when nothing is in flight at any rank any more, before each sleep.
+  // Called when nothing is in flight at any rank any more, before each sleep: in all of them.
   void at_rest(std::function<void()> action) { at_rest_ = std::move(action); }
 
   // Returns when no rank stays (RankedSockets).

@@ -13,12 +13,13 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(_ROOT / "sim/ranks"))
 
 import mpirun  # noqa: E402  pylint: disable=wrong-import-position
+import traces  # noqa: E402  pylint: disable=wrong-import-position
 
 _SECONDS = 240
 _FOLDER = _ROOT / "build/run/guests_at_ranks_test"
 _LAUNCH = ["/usr/bin/python3", "sim/launch", "--directory", str(_FOLDER), "--time", "sync", "--guests", "2", "--topology", "star:2",
-           "--ethernet", "--sim-argument=--core", "--sim-argument=ref", "--sim-argument=--stats", "--sim-argument=stats.json",
-           "--capture", "run", "exrnic-cluster --node {node} --addresses {addresses} --sizes 1,20000"]
+           "--ethernet", "--sim-argument=--core", "--sim-argument=ref",
+           "--capture", "--trace", "--page", "run", "exrnic-cluster --node {node} --addresses {addresses} --sizes 1,20000"]
 # Not in simulated time: requests of the guests' main loops, and whether the end of a guest was seen before the end of all.
 _VARIES = ("wall_s", "ranks", "vfio_user", "resets")
 
@@ -43,6 +44,11 @@ class GuestsAtRanks(unittest.TestCase):
                 part.pop(key, None)
         return stats
 
+    def trace(self, folder):
+        found = traces.happenings(json.loads((folder / "trace.json").read_text())["traceEvents"])
+        self.assertGreater(len(found), 1000)
+        return found
+
     def test_they_measure_what_they_measure_in_one_process(self):
         rows = self.launch(_LAUNCH)
         self.assertGreater(len(rows), 10)
@@ -52,6 +58,10 @@ class GuestsAtRanks(unittest.TestCase):
         self.assertEqual(of_ranks, rows)
         self.assertEqual(self.statistics(folders[0]), statistics)
         self.assertEqual(captures(*folders), captures(_FOLDER))
+        self.assertEqual(self.trace(folders[0]), self.trace(_FOLDER))
+        self.assertEqual((folders[0] / "losses.json").read_text(), (_FOLDER / "losses.json").read_text())
+        self.assertTrue((folders[0] / "page.html").exists())
+        self.assertEqual([file.name for name in ("trace.json", "losses.json") for file in folders[1].glob(name)], [])
         for rank, folder in enumerate(folders):
             self.assertEqual([path.name for path in folder.glob("guest*.log")], [f"guest{rank}.log"])
 
