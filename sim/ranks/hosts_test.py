@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hosts at the nodes of several ranks: hosts_test.py EXRNIC-SIM-MPI EXRNIC-PINGPONG EXRNICCTL."""
+"""Hosts at the nodes of several ranks: hosts_test.py EXRNIC-SIM-MPI EXRNIC-PINGPONG EXRNICCTL
+EXRNIC-FM."""
 
 import collections
 import json
@@ -20,7 +21,7 @@ _SECONDS = 60
 _NODES = 3
 _PARTITION = {"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}
 _TICKS = os.sysconf("SC_CLK_TCK")
-MPI = PINGPONG = CTL = None  # arguments
+MPI = PINGPONG = CTL = FM = None  # arguments
 
 
 def processor_seconds(process):
@@ -140,6 +141,16 @@ class HostsTest(unittest.TestCase):
         events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
         self.assertEqual({event["pid"] for event in events if event["name"] == "cqe"}, {0, 1})
 
+    def test_a_fabric_over_ranks_is_managed_from_a_node_of_one(self):
+        run, ranks = self.start("--fabric", "managed")
+        (self.path / "key").write_text("1234abcd")
+        managed = subprocess.run([FM, "--device", "sim:0.sock", "--key-file", "key", "--once"], cwd=self.path, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, timeout=_SECONDS, check=False)
+        self.assertEqual(managed.returncode, 0, managed.stdout)
+        self.assertIn("3 nodes and 1 switches", managed.stdout)
+        self.end_well(self.pingpong())
+        self.stop(run, ranks)
+
     def told(self):
         """Losses, by their cause."""
         return collections.Counter(json.loads(line)["cause"] for line in (self.path / "losses.json").read_text().splitlines())
@@ -221,5 +232,5 @@ class HostsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    MPI, PINGPONG, CTL = (os.path.abspath(argument) for argument in sys.argv[1:4])
+    MPI, PINGPONG, CTL, FM = (os.path.abspath(argument) for argument in sys.argv[1:5])
     unittest.main(argv=sys.argv[:1])
