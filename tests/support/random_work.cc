@@ -249,9 +249,13 @@ class Execution {
       post_receives(batch);
     }
     rest();
-    // Beside the others it might find no room at its receiver.
-    for (const Batch& batch : round.batches)
-      if (is_sent_once(batch.pair)) post(batch);
+    // Beside the others it might find no room at its receiver. Nothing limits what goes round within
+    // a node but the core: there each batch is alone.
+    for (const Batch& batch : round.batches) {
+      if (!is_sent_once(batch.pair)) continue;
+      post(batch);
+      if (plan_.one_node) rest();
+    }
     rest();
     for (Party& node : nodes_) take_completions(node);
     for (const Batch& batch : round.batches) settle(batch);
