@@ -28,6 +28,8 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   virtual SimTime now() const = 0;
+  // Whether one of its actions runs: then now() is the time of that.
+  virtual bool runs() const = 0;
 
   // Calls `action` at `time`, which must not lie in the past. Actions of equal time run in the
   // order in which they were scheduled.

@@ -72,11 +72,18 @@ void Observation::gather() {
     asked = ranks_->tell(any ? asked : Bytes{});
     if (asked.empty()) return;
     const bool asks_this = asked.at(ranks_->rank()) != 0;
-    std::vector<Bytes> given = ranks_->gather(asks_this ? recorder_->take(kAtOnce) : Bytes{});
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      if (asked[rank] != 0) parts[rank] = {std::move(given[rank]), 0, false};
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      parts[rank].ended |= asked[rank] != 0 && parts[rank].empty();
+    Bytes own;
+    if (asks_this) {
+      own = recorder_->take(kAtOnce);
+      own.push_back(recorder_->has_more() ? 1 : 0);
+    }
+    std::vector<Bytes> given = ranks_->gather(own);
+    for (size_t rank = 0; rank < parts.size(); ++rank) {
+      if (asked[rank] == 0) continue;
+      const bool more = given[rank].back() != 0;
+      given[rank].pop_back();
+      parts[rank] = {std::move(given[rank]), 0, !more};
+    }
   }
 }
 

@@ -5,21 +5,40 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace exrnic {
+namespace {
 
-OutputFile open_output(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return nullptr;
-  // Behind the opening its reader is waited for, as any program does.
-  std::FILE* file = nullptr;
-  if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0) file = ::fdopen(fd, "wb");
+// The descriptor is the file's, or closed.
+OutputFile file_of(int fd, const char* mode) {
+  std::FILE* const file = ::fdopen(fd, mode);
   if (file == nullptr) {
     const int error = errno;
     ::close(fd);
     errno = error;
   }
   return OutputFile(file);
+}
+
+}  // namespace
+
+OutputFile open_output(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0) return nullptr;
+  // Behind the opening its reader is waited for, as any program does.
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return file_of(fd, "wb");
+}
+
+OutputFile open_temporary() {
+  const char* const folder = std::getenv("TMPDIR");
+  std::string path =
+      std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/exrnic-XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  ::unlink(path.c_str());
+  return file_of(fd, "w+b");
 }
 
 }  // namespace exrnic

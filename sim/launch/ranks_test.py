@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A launch by several ranks; the programs are those of fakes.py."""
 
+import argparse
 import pathlib
 import types
 import unittest
@@ -8,6 +9,7 @@ import unittest
 import fakes
 from launch_test import GOOD_GUEST, LaunchCase
 import ranks
+import records
 
 
 class Environment(unittest.TestCase):
@@ -31,6 +33,16 @@ class Environment(unittest.TestCase):
         for name, value, said in (("what", "push", "push"), ("what", "shell", "shell"), ("command", "x --oob {oob}", "{oob}"), ("processes", True, "--processes"),
                                   ("network", True, "--network")):
             self.assertIn(said, rank.problem(types.SimpleNamespace(**{**good, name: value})))
+
+
+class Records(LaunchCase):
+    def test_what_a_ranks_simulator_could_not_write_is_told(self):
+        options = argparse.Namespace(capture=False, trace=True, page=False, waves=None)
+        self.directory.mkdir()
+        trouble = ["trace trace.json: No space left on device", "trace: a temporary file cannot be kept"]
+        (self.directory / records.LOG).write_text("".join(f"exrnic-sim: rank 1: {line}\n" for line in trouble))
+        self.assertEqual(records.describe(options, self.directory, whole=False), trouble)
+        self.assertEqual(records.describe(options, self.directory)[1:], trouble)
 
 
 class Part(LaunchCase):

@@ -8,7 +8,7 @@ import shutil
 import page
 
 LOG = "sim.log"  # of exrnic-sim, in each folder of a launch
-_TROUBLE = re.compile(r"exrnic-sim: ((?:capture|losses|trace|waves) .*)")
+_TROUBLE = re.compile(r"exrnic-sim: (?:rank \d+: )?((?:capture|losses|trace|waves):? .*)")
 _CAPTURE = "capture"
 _WAVES = "waves.fst"
 
@@ -55,7 +55,7 @@ def describe(options, directory, whole=True):
     if options.page and whole:
         lines.append(_told(page.write(directory), "open it in a browser; exrnicctl why says the same"))
     log = directory / LOG
-    if lines and log.is_file():
+    if (lines or not whole) and log.is_file():
         lines += _TROUBLE.findall(log.read_text(errors="replace"))
     return lines
 

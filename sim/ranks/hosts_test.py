@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts at the nodes of several ranks: hosts_test.py EXRNIC-SIM-MPI EXRNIC-PINGPONG EXRNICCTL
-EXRNIC-FM."""
+EXRNIC-FM EXRNIC-TICKETS."""
 
 import collections
 import json
@@ -21,7 +21,7 @@ _SECONDS = 60
 _NODES = 3
 _PARTITION = {"nodes": [[0], [1, 2]], "switches": {"switch0": 1}}
 _TICKS = os.sysconf("SC_CLK_TCK")
-MPI = PINGPONG = CTL = FM = None  # arguments
+MPI = PINGPONG = CTL = FM = TICKETS = None  # arguments
 
 
 def processor_seconds(process):
@@ -141,6 +141,20 @@ class HostsTest(unittest.TestCase):
         events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
         self.assertEqual({event["pid"] for event in events if event["name"] == "cqe"}, {0, 1})
 
+    def test_what_a_trace_draws_goes_on_in_order_of_time(self):
+        run, ranks = self.start("--trace", "trace.json")
+        programs = [subprocess.Popen([TICKETS, "--nodes", str(_NODES), "--tickets", "30"], cwd=self.path,
+                                     env={**os.environ, "VL_DEVICE": f"sim:{node}.sock"}, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, text=True) for node in range(_NODES)]
+        self.end_well(programs)
+        self.stop(run, ranks)
+        events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
+        # Those that are drawn when they have ended have begun before.
+        times = [event["ts"] for event in events if event["ph"] == "X" and event["name"] not in ("register_read", "command", "runs")]
+        self.assertGreater(len(times), 1000)
+        self.assertEqual(times, sorted(times))
+        self.assertLess(max(event.get("dur", 0) for event in events), max(times))
+
     def test_a_fabric_over_ranks_is_managed_from_a_node_of_one(self):
         run, ranks = self.start("--fabric", "managed")
         (self.path / "key").write_text("1234abcd")
@@ -232,5 +246,5 @@ class HostsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    MPI, PINGPONG, CTL, FM = (os.path.abspath(argument) for argument in sys.argv[1:5])
+    MPI, PINGPONG, CTL, FM, TICKETS = (os.path.abspath(argument) for argument in sys.argv[1:6])
     unittest.main(argv=sys.argv[:1])

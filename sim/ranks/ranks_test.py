@@ -89,20 +89,36 @@ class RanksTest(unittest.TestCase):
         partition.write_text(json.dumps({"nodes": [[0, 3, 4], [1, 2]], "switches": {"switch0": 1}}))
         self.expect_same(["--topology", "star:5"], ranks=(2,), of_ranks=["--partition", str(partition)])
 
+    def expect_same_trace(self, arguments, ranks, of_ranks=()):
+        """Returns its losses. `of_ranks`: arguments that one process has not."""
+        told = []
+        for number in 1, ranks:
+            trace, losses = self.path / "trace.json", self.path / "losses.json"
+            run = self.run_sim(number, [*arguments, *(of_ranks if number > 1 else ()), "--trace", str(trace), "--losses", str(losses)])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            told.append((traces.happenings(json.loads(trace.read_text())["traceEvents"]),
+                         sorted(losses.read_text().splitlines())))
+        self.assertGreater(len(told[0][0]), 1000)
+        for of_one, of_several in zip(*told):
+            self.assertEqual(of_one, of_several)
+        return told[0][1]
+
     def test_traces_and_losses(self):
         for topology, ranks in ("star:5", 2), ("two-levels:8", 3):
-            arguments = ["--topology", topology, "--threads", "1", "--faults", "drop=0.01,corrupt=0.01"]
-            told = []
-            for number in 1, ranks:
-                trace, losses = self.path / "trace.json", self.path / "losses.json"
-                run = self.run_sim(number, [*arguments, "--trace", str(trace), "--losses", str(losses)])
-                self.assertEqual(run.returncode, 0, run.stderr)
-                told.append((traces.happenings(json.loads(trace.read_text())["traceEvents"]),
-                             sorted(losses.read_text().splitlines())))
-            self.assertGreater(len(told[0][0]), 10000)
-            self.assertTrue(any("from" in loss and "work" in loss for loss in told[0][1]))
-            for of_one, of_several in zip(*told):
-                self.assertEqual(of_one, of_several)
+            losses = self.expect_same_trace(["--topology", topology, "--threads", "1", "--faults", "drop=0.01,corrupt=0.01"], ranks)
+            self.assertTrue(any("from" in loss and "work" in loss for loss in losses))
+
+    def test_a_trace_in_which_two_ends_see_a_message_end_in_one_moment(self):
+        profile = json.loads((_ROOT / "sim/profile/profiles/ntb-gen3x8.json").read_text())
+        profile["ethernet"].update(latency_ns=8, switch_latency_ns=10, switch_forwarding="store-and-forward", flow_control="none")
+        profile["pcie"]["latency_ns"] = 120
+        (self.path / "profile.json").write_text(json.dumps({**profile, "name": "mine"}))
+        (self.path / "partition.json").write_text(json.dumps({"nodes": [[0, 2], [1]], "switches": {"switch0": 1}}))
+        self.workload.write_text(json.dumps({"name": "f", "seed": 52, "mtu": 256, "traffic": [
+            {"pattern": "all-to-all", "operation": "send", "bytes": 64, "service": "ud", "start_ns": 1000, "messages": 1, "outstanding": 1},
+            {"pattern": "random", "operation": "send", "bytes": 3000, "service": "rc", "messages": 5, "outstanding": 1}]}))
+        self.expect_same_trace(["--profile", str(self.path / "profile.json"), "--topology", "star:3", "--seed", "20066"], 2,
+                               ["--partition", str(self.path / "partition.json")])
 
     def test_who_works_and_who_waits_is_written(self):
         for ranks in 1, 3:

@@ -24,6 +24,7 @@ class EventQueue final : public Scheduler {
       : now_(now), gate_(gate), sooner_(std::move(sooner)) {}
 
   SimTime now() const override { return now_; }
+  bool runs() const override { return running_; }
   void at(SimTime time, std::function<void()> action) override;
   std::unique_ptr<Alarm> alarm(std::function<void()> action) override;
   std::unique_ptr<Entrance> entrance() override;

@@ -157,7 +157,7 @@ void Recorder::keep(const Bytes& record) {
 }
 
 void Recorder::spill() {
-  if (!file_) file_.reset(std::tmpfile());
+  if (!file_) file_ = open_temporary();
   const bool written = file_ && std::fseek(file_.get(), written_to_, SEEK_SET) == 0 &&
                        std::fwrite(settled_.data(), settled_.size(), 1, file_.get()) == 1 &&
                        std::fflush(file_.get()) == 0;
@@ -167,6 +167,7 @@ void Recorder::spill() {
 }
 
 void Recorder::give_up() {
+  if (full_) return;
   log_(std::string("trace: a temporary file of what happens here cannot be kept: ") +
        std::strerror(errno) + "; the rest is left out");
   full_ = true;
@@ -188,8 +189,8 @@ Bytes Recorder::from_file(size_t most) {
   Bytes found(std::min(static_cast<size_t>(written_to_ - read_to_), most));
   if (std::fseek(file_.get(), read_to_, SEEK_SET) != 0 ||
       std::fread(found.data(), found.size(), 1, file_.get()) != 1) {
-    read_to_ = written_to_;
     give_up();
+    read_to_ = written_to_;
     return {};
   }
   found.resize(whole_records(found, most));

@@ -5,8 +5,8 @@
 // Of a frame, and of what is written to memory, it keeps the first kKept bytes; told again, the
 // others are 0.
 //
-// What waits to be taken is in a temporary file, but for the last of it. If that cannot be written,
-// `log` gets one line, and what is told from then on is not kept.
+// What waits to be taken is in a temporary file (open_temporary()), but for the last of it. If that
+// cannot be written, `log` gets one line, and what is told from then on is not kept.
 //
 // Threads: none.
 #pragma once
@@ -37,6 +37,8 @@ class Recorder final : public Observer {
   // The oldest records that are there and whole, at most so many bytes, kLongest or more. They are
   // gone here. Empty: none is there.
   Bytes take(size_t most);
+  // Whether there is more of them.
+  bool has_more() const { return read_to_ != written_to_ || !settled_.empty(); }
 
   // ---- Observer. What play() is told to play to has its own start.
   void start(uint64_t /*period_ps*/, unsigned /*nodes*/) override {}

@@ -14,6 +14,10 @@ namespace exrnic::trace {
 struct HostClocks {
   const Scheduler* node;
   const Scheduler* host;
+
+  // The outside's clock stands where its last action ran. What the host notices outside of its
+  // actions (a reset, a write that is read again) it does at the node's time.
+  SimTime of_host() const { return host->runs() ? host->now() : node->now(); }
 };
 
 class TracedDevice final : public DevicePort {
@@ -34,7 +38,7 @@ class TracedDevice final : public DevicePort {
     device_.mmio_read(
         bar, offset, size,
         [this, bar, offset, since = clocks_.node->now(), done = std::move(done)](uint64_t value) {
-          observer_.loaded({node_, clocks_.host->now()}, bar, offset, value, since);
+          observer_.loaded({node_, clocks_.of_host()}, bar, offset, value, since);
           done(value);
         });
   }
@@ -69,11 +73,11 @@ class TracedHost final : public HostPort {
     return host_.dma_peek(address, out, length);
   }
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override {
-    observer_.memory({node_, clocks_.host->now()}, true, address, data, length);
+    observer_.memory({node_, clocks_.of_host()}, true, address, data, length);
     return host_.dma_write(address, data, length);
   }
   void fire_msix(unsigned vector) override {
-    observer_.interrupt({node_, clocks_.host->now()}, vector);
+    observer_.interrupt({node_, clocks_.of_host()}, vector);
     host_.fire_msix(vector);
   }
 

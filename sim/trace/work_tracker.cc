@@ -241,6 +241,12 @@ void WorkTracker::draw(const WorkPtr& work, const Point& end) {
   work->drawn = true;
   nodes_[work->node].queues[work->qpn].open.erase(work->index);
   std::vector<Point>& steps = work->steps;
+  // What happens elsewhere in the moment of the end is no step to it, and may be told before or
+  // after it.
+  steps.erase(
+      std::remove_if(steps.begin(), steps.end(),
+                     [&](const Point& at) { return at.ps == end.ps && at.node != end.node; }),
+      steps.end());
   std::stable_sort(steps.begin(), steps.end(),
                    [](const Point& a, const Point& b) { return a.ps < b.ps; });
   const uint64_t id = ++drawn_;

@@ -249,8 +249,8 @@ class Execution {
       post_receives(batch);
     }
     rest();
-    // Beside the others it might find no room at its receiver. Nothing limits what goes round within
-    // a node but the core: there each batch is alone.
+    // Beside the others it might find no room at its receiver. Nothing limits what goes round
+    // within a node but the core: there each batch is alone.
     for (const Batch& batch : round.batches) {
       if (!is_sent_once(batch.pair)) continue;
       post(batch);
