@@ -177,19 +177,9 @@ class Lives {
     end.receives = 0;
     end.connected = false;
     if (!destroys) return;
-    exrnic_mbox_create_qp create{};
-    create.qpn = end.qp.qpn;
-    create.page = End::kPage;
-    create.pd = End::kPd;
-    create.send_cqn = member.cq.number;
-    create.recv_cqn = member.recv_cq.number;
-    create.sq_log_slots = create.rq_log_slots = end.qp.sq.log_entries;
-    create.service = service_;
-    create.sq_pbl_address = end.qp.sq.ring.pbl;
-    create.rq_pbl_address = end.qp.rq.ring.pbl;
-    create.srqn = EXRNIC_NO_SRQ;
-    create.max_reads_out = create.max_reads_in = EXRNIC_MAX_READS;
-    member.rnic.must(EXRNIC_MBOX_OP_CREATE_QP, create);
+    QueuePairOptions options;
+    options.recv_cq = &member.recv_cq;
+    member.rnic.create_again(end.qp, member.cq, options);
   }
 
   // One end, which may be connected later; or both, in any order.

@@ -23,6 +23,10 @@ Bytes bytes_of(const T& value) {
 
 RnicDriver::RnicDriver(Testbed& testbed, unsigned node)
     : testbed_(testbed), node_(node), host_(testbed, node) {
+  start();
+}
+
+void RnicDriver::start() {
   for (int i = 0; !(read_register(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_READY); ++i)
     if (i == kCommandPolls) throw std::runtime_error("waited in vain for the device to be ready");
   write_register(EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
@@ -208,14 +212,20 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   qp.service = options.service;
   qp.sq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
   qp.rq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  create_again(qp, cq, options);
+  return qp;
+}
+
+void RnicDriver::create_again(QueuePair& qp, const Queue& cq, const QueuePairOptions& options) {
+  qp.sq.index = qp.rq.index = 0;
   exrnic_mbox_create_qp create{};
-  create.qpn = qpn;
-  create.page = page;
-  create.pd = pd;
+  create.qpn = qp.qpn;
+  create.page = qp.page;
+  create.pd = qp.pd;
   create.send_cqn = cq.number;
   create.recv_cqn = options.recv_cq ? options.recv_cq->number : cq.number;
-  create.sq_log_slots = create.rq_log_slots = options.log_slots;
-  create.service = options.service;
+  create.sq_log_slots = create.rq_log_slots = qp.sq.log_entries;
+  create.service = qp.service;
   create.sq_pbl_address = qp.sq.ring.pbl;
   create.rq_pbl_address = qp.rq.ring.pbl;
   create.srqn = options.srqn;
@@ -224,13 +234,12 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   create.flags = options.flags;
   const exrnic_mbox_status status = command(EXRNIC_MBOX_OP_CREATE_QP, create);
   if (status == EXRNIC_MBOX_STATUS_NO_ROOM)
-    throw std::runtime_error("queue pair " + std::to_string(qpn) + ": max_reads_out is " +
+    throw std::runtime_error("queue pair " + std::to_string(qp.qpn) + ": max_reads_out is " +
                              std::to_string(options.max_reads_out) + " and max_reads_in " +
                              std::to_string(options.max_reads_in) +
                              ", of the device's places for PULLs fewer are free (READ_POOL " +
                              std::to_string(read_register(EXRNIC_REG_READ_POOL)) + ")");
   expect_ok(EXRNIC_MBOX_OP_CREATE_QP, status);
-  return qp;
 }
 
 SharedReceiveQueue RnicDriver::create_srq(uint32_t srqn, uint32_t page, uint32_t pd,
@@ -348,16 +357,20 @@ Region RnicDriver::create_region(uint32_t stag, uint32_t pd, uint64_t base, uint
   const bool writable = access & (EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE);
   Region region{stag, base, length,
                 pin(base % kPage, length, writable ? DmaRights::kReadWrite : DmaRights::kRead)};
+  register_again(region, pd, access);
+  return region;
+}
+
+void RnicDriver::register_again(const Region& region, uint32_t pd, uint32_t access) {
   exrnic_mbox_register_mr create{};
-  create.stag = stag;
+  create.stag = region.stag;
   create.pd = pd;
-  create.base = base;
-  create.length = length;
+  create.base = region.base;
+  create.length = region.length;
   create.pbl_address = region.memory.pbl;
   create.access = access;
   create.page_shift = EXRNIC_PAGE_SHIFT;
   must(EXRNIC_MBOX_OP_REGISTER_MR, create);
-  return region;
 }
 
 template <typename Piece>

@@ -100,8 +100,11 @@ inline exrnic_sge element(const Region& region, uint64_t offset, uint32_t length
 
 class RnicDriver {
  public:
-  // Waits until the device is ready and enables it.
   RnicDriver(Testbed& testbed, unsigned node);
+
+  // Waits until the device is ready and enables it: once more after a reset of the device, which
+  // knows nothing of queues and regions then. Host memory stays as it is.
+  void start();
 
   InProcessHost& host() { return host_; }
   Testbed& testbed() { return testbed_; }
@@ -138,6 +141,8 @@ class RnicDriver {
                       uint32_t log_slots = 6);
   QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
                       const QueuePairOptions& options);
+  // One that was destroyed, with the rings that it had.
+  void create_again(QueuePair& qp, const Queue& cq, const QueuePairOptions& options);
   SharedReceiveQueue create_srq(uint32_t srqn, uint32_t page, uint32_t pd, uint32_t log_slots = 6,
                                 uint32_t limit = 0);
   // With RTR the peer is given; with RTR and RTS, unless it is 0, min_rnr_timer or rnr_retry.
@@ -159,6 +164,8 @@ class RnicDriver {
   exrnic_mbox_query_srq query_srq(uint32_t srqn);
 
   Region create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length, uint32_t access);
+  // The same memory with the STag that it has now.
+  void register_again(const Region& region, uint32_t pd, uint32_t access);
   void write(const Region& region, uint64_t offset, const Bytes& data);
   Bytes read(const Region& region, uint64_t offset, uint64_t length);
 
