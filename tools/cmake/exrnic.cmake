@@ -126,6 +126,7 @@ find_package(Threads REQUIRED)
 target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
 
 option(EXRNIC_TESTS "With the models that tests alone need. Without them programs can be built, and no tests" ON)
+option(EXRNIC_CORES "With the models of whole cores. Without them blocks can be tested, and nothing else of the RTL" ON)
 
 # exrnic_take_model(LIB CLASS): as another build tree, EXRNIC_MODELS, has made it.
 function(exrnic_take_model lib class)
@@ -181,7 +182,7 @@ function(exrnic_verilate lib top)
     exrnic_take_model(${lib} ${ARG_PREFIX})
     return()
   endif()
-  if(NOT EXRNIC_TESTS AND (ARG_QUICK OR ARG_CHECKED))
+  if((NOT EXRNIC_TESTS AND (ARG_QUICK OR ARG_CHECKED)) OR (NOT EXRNIC_CORES AND ARG_LIST))
     add_library(${lib} INTERFACE)
     return()
   endif()

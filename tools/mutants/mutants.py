@@ -38,6 +38,7 @@ class Block:
     tests: tuple  # folders and files that the tests are made of
     targets: tuple
     ctest: str    # names of the tests, a regular expression
+    rtl: bool = False
 
 
 def blocks(tree):
@@ -47,7 +48,7 @@ def blocks(tree):
         files = tuple(str(path.relative_to(tree)) for path in sorted(folder.glob("*.sv")))
         if files and (folder / f"{folder.name}_test.cc").exists():
             found[folder.name] = Block(folder.name, files, (str(folder.relative_to(tree)), "rtl-model/testing"),
-                                       (f"{folder.name}_test",), f"^{folder.name}_test$")
+                                       (f"{folder.name}_test",), f"^{folder.name}_test$", rtl=True)
 
     def add(name, patterns, tests, targets, ctest):
         files = [str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
@@ -62,10 +63,11 @@ def blocks(tree):
 
 
 class Tree:
-    """A copy of what is committed, with a build of its own."""
+    """A copy of what is committed, with two builds of its own: of blocks of RTL alone, as Verilator would read whole cores
+    anew for each change to one; and of everything."""
 
     def __init__(self, folder, jobs):
-        self.source, self.build, self.jobs = folder / "tree", folder / "host", jobs
+        self.source, self.folder, self.jobs = folder / "tree", folder, jobs
         folder.mkdir(parents=True, exist_ok=True)
 
     def update(self):
@@ -86,7 +88,13 @@ class Tree:
                 path.chmod(item.mode)
         for name in there:
             (self.source / name).unlink()
-        ended = self._run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja"], _BUILD_SECONDS)
+
+    def build_of(self, block):
+        return self.folder / ("blocks" if block.rtl else "host")
+
+    def configure(self, block):
+        ended = self._run(["cmake", "-S", self.source, "-B", self.build_of(block), "-G", "Ninja",
+                           f"-DEXRNIC_CORES={'OFF' if block.rtl else 'ON'}"], _BUILD_SECONDS)
         if ended is None or ended[0] != 0:
             sys.exit("mutants.py: cmake does not configure the copy:\n" + (ended[1] if ended else "it takes too long"))
 
@@ -103,11 +111,11 @@ class Tree:
         return process.returncode, said
 
     def compile(self, block):
-        ended = self._run(["cmake", "--build", self.build, "-j", self.jobs, "--target", *block.targets], _BUILD_SECONDS)
+        ended = self._run(["cmake", "--build", self.build_of(block), "-j", self.jobs, "--target", *block.targets], _BUILD_SECONDS)
         return ended is not None and ended[0] == 0
 
     def passes(self, block):
-        ended = self._run(["ctest", "--test-dir", self.build, "-R", block.ctest, "--no-tests=error", "-j", self.jobs,
+        ended = self._run(["ctest", "--test-dir", self.build_of(block), "-R", block.ctest, "--no-tests=error", "-j", self.jobs,
                            "--timeout", _TEST_SECONDS, "--stop-on-failure"], 10 * _TEST_SECONDS)
         return ended is not None and ended[0] == 0
 
@@ -147,9 +155,11 @@ def try_changes(tree, block, number, seed, results):
             return
         key = hashlib.sha256(f"{context} {change.path} {change.line} {change.after}".encode()).hexdigest()
         if key not in results.known:
-            if not checked and not (tree.compile(block) and tree.passes(block)):
-                sys.exit(f"mutants.py: {block.name}: its tests fail without any change: {block.ctest}")
-            checked = True
+            if not checked:
+                tree.configure(block)
+                if not (tree.compile(block) and tree.passes(block)):
+                    sys.exit(f"mutants.py: {block.name}: its tests fail without any change: {block.ctest}")
+                checked = True
             undo = changes.apply(tree.source, change)
             try:
                 if not tree.compile(block):
