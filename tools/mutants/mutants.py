@@ -41,14 +41,25 @@ class Block:
     rtl: bool = False
 
 
+# The tests of a folder, where they are not one of its name.
+_PROGRAMS = {
+    "cpu": ("cpu_test", "cpu_lockstep_test"),
+    "firmware_port": ("punt_queue_test", "requests_open_test"),
+    "scheduler": ("scheduler_test", "turns_ahead_test"),
+}
+# What they do not see: the wires between the two nodes of a test, and what only tests of whole nodes run.
+_NOT_SEEN = ("efe_loop", "direct_commands", "firmware_bells", "firmware_blocks", "firmware_port", "fw_grants")
+
+
 def blocks(tree):
     """By name, those of the tree."""
     found = {}
     for folder in sorted((tree / "rtl-model/tiles").glob("*/*")):
-        files = tuple(str(path.relative_to(tree)) for path in sorted(folder.glob("*.sv")))
-        if files and (folder / f"{folder.name}_test.cc").exists():
+        files = tuple(str(path.relative_to(tree)) for path in sorted(folder.glob("*.sv")) if path.stem not in _NOT_SEEN)
+        programs = _PROGRAMS.get(folder.name, (f"{folder.name}_test",))
+        if files and all((folder / f"{program}.cc").exists() for program in programs):
             found[folder.name] = Block(folder.name, files, (str(folder.relative_to(tree)), "rtl-model/testing"),
-                                       (f"{folder.name}_test",), f"^{folder.name}_test$", rtl=True)
+                                       programs, f"^({'|'.join(programs)})$", rtl=True)
 
     def add(name, patterns, tests, targets, ctest):
         files = [str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
@@ -153,7 +164,7 @@ def try_changes(tree, block, number, seed, results):
     for change in every:
         if tried == number:
             return
-        key = hashlib.sha256(f"{context} {change.path} {change.line} {change.after}".encode()).hexdigest()
+        key = hashlib.sha256(f"{context} {block.ctest} {change.path} {change.line} {change.after}".encode()).hexdigest()
         if key not in results.known:
             if not checked:
                 tree.configure(block)
