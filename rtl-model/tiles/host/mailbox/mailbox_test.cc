@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -56,6 +57,29 @@ TEST_CASE(
   CHECK(mailbox.order == "1wfF0d");
   mailbox.run(EXRNIC_MBOX_OP_DESTROY_CQ, object(kCqn));
   CHECK(mailbox.order == "1wcfF0d");
+}
+
+// Of a port: a number, or words.
+bool is_zero(uint64_t port) { return port == 0; }
+template <std::size_t kWords>
+bool is_zero(const VlWide<kWords>& port) {
+  return std::all_of(port.m_storage, port.m_storage + kWords,
+                     [](uint32_t word) { return word == 0; });
+}
+
+TEST_CASE("What is not written is zero, whatever the command says: so nothing toggles") {
+  Mailbox mailbox;
+  for (uint32_t op = 0; op <= EXRNIC_MBOX_OP_RESIZE_CQ; ++op) {
+    CAPTURE(op);
+    mailbox.run(op, object(~0u));  // refused, or nothing
+    CHECK(mailbox.order.find('w') == std::string::npos);
+    CHECK(is_zero(mailbox.dut().command_cq_config_o));
+    CHECK(is_zero(mailbox.dut().eq_o));
+    CHECK(is_zero(mailbox.dut().command_srq_config_o));
+    CHECK(is_zero(mailbox.dut().command_srq_limit_o));
+    CHECK(is_zero(mailbox.dut().command_mr_o));
+    CHECK(is_zero(mailbox.dut().command_window_o));
+  }
 }
 
 TEST_CASE("A completion queue is created as asked") {

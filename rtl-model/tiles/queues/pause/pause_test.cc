@@ -137,6 +137,18 @@ TEST_CASE("A wake-up waits until it is taken; others pause on") {
   CHECK(pause.pauses(kOther));
 }
 
+TEST_CASE("A pause that is over stays so, if nobody takes the wake-up for a second and a half") {
+  Pause pause;
+  pause.start(kQpn, 1);
+  pause.ready = false;
+  pause.now += 1'500'000'000;
+  pause.look_at_all();
+  CHECK(pause.dut().wake_valid_o);
+  pause.ready = true;
+  pause.look_at_all();
+  CHECK(pause.woken == std::vector<unsigned>{kQpn});
+}
+
 TEST_CASE("A pause that is started again counts from then on") {
   Pause pause;
   pause.start(kQpn, 1);

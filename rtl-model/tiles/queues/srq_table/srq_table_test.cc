@@ -24,6 +24,10 @@ class SrqTable : public Bench<Vsrq_table> {
  public:
   SrqTable() {
     clear_inputs();
+    restart();
+  }
+
+  void restart() {
     reset();
     wait_for("init_done_o", EXRNIC_MAX_SRQ + 2, [&] { return dut().init_done_o != 0; });
   }
@@ -75,6 +79,16 @@ SrqConfig config() { return {true, 0x42, 0xbeef, 12, 0xaaaaaaaaaac0}; }
 
 TEST_CASE("After reset no shared receive queue exists") {
   SrqTable table;
+  for (unsigned srqn = 0; srqn < EXRNIC_MAX_SRQ; ++srqn) CHECK_FALSE(table.read(srqn).cfg.valid);
+}
+
+TEST_CASE("After another reset none is left") {
+  SrqTable table;
+  for (unsigned srqn = 0; srqn < EXRNIC_MAX_SRQ; ++srqn) {
+    table.drive_config(srqn, config(), 0, true);
+    table.cycle();
+  }
+  table.restart();
   for (unsigned srqn = 0; srqn < EXRNIC_MAX_SRQ; ++srqn) CHECK_FALSE(table.read(srqn).cfg.valid);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <deque>
 #include <random>
 #include <vector>
@@ -197,6 +198,28 @@ TEST_CASE("What goes round and what comes from the line take turns, as many beat
       had[looped] += beats(looped ? round : line);
       const size_t longest = std::max(beats(round), beats(line));
       REQUIRE(std::max(had[0], had[1]) - std::min(had[0], had[1]) <= longest);
+    }
+  }
+}
+
+TEST_CASE("What one sends while the other has nothing to send counts for no turn") {
+  constexpr size_t kBytes = 80;
+  for (const bool line : {false, true}) {
+    CAPTURE(line);
+    Loopback loop;
+    Source& alone = line ? loop.line_sends : loop.sends;
+    for (int i = 0; i < 200; ++i) alone.frames.push_back(to_node(kNode, kBytes));
+    loop.run();
+    loop.looped.clear();
+    for (int i = 0; i < 20; ++i) {
+      loop.sends.frames.push_back(to_node(kNode, kBytes));
+      loop.line_sends.frames.push_back(to_node(kNode, kBytes));
+    }
+    while (loop.sends.waits() && loop.line_sends.waits()) loop.cycle();
+    int ahead = 0;
+    for (const bool looped : loop.looped) {
+      ahead += looped ? 1 : -1;
+      REQUIRE(std::abs(ahead) <= 1);
     }
   }
 }

@@ -90,6 +90,7 @@ class SlotCache : public Bench<Vslot_cache> {
     settle();
     wait_for("there_o", kLimit, [&] { return dut().there_o != 0; });
     const unsigned readable = dut().readable_o;
+    cycle();
     dut().want_i = 0;
     cycle();
     return readable;
@@ -320,6 +321,74 @@ TEST_CASE("The ring in use keeps its slots, whatever is wanted meanwhile") {
   CHECK(cache.reads.size() == reads);
   cache.check_slot(3);
   cache.check_slot(7);
+}
+
+TEST_CASE(
+    "Of a ring that is wished for three blocks behind that of its consumer are read, and no more") {
+  SlotCache cache;
+  cache.wish(SlotCache::ring(0, 5, 64));
+  cache.rest();
+  CHECK(cache.reads.size() == 4);
+  cache.wish(SlotCache::ring(0, 8, 64));
+  cache.rest();
+  CHECK(cache.reads.size() == 5);
+}
+
+TEST_CASE("What is wanted takes the place of another block, but not of one that is being read") {
+  SlotCache cache;
+  for (unsigned number = 10; number < 17; ++number) cache.wish(SlotCache::ring(number, 0, 32));
+  cache.rest();
+  cache.answers = false;
+  cache.wish(SlotCache::ring(17, 0, 32));
+  cache.run(200);
+  CHECK(cache.reads.size() == kBlocks);
+  cache.use(SlotCache::ring(0, 0, 8));
+  cache.dut().at_i = 0;
+  cache.dut().slots_i = 1;
+  cache.dut().want_i = 1;
+  cache.run(200);
+  REQUIRE(cache.reads.size() == kBlocks + 1);
+  cache.answers = true;
+  CHECK(cache.want(0, 1) != 0);
+  for (uint16_t slot = 0; slot < 8; ++slot) cache.check_slot(slot);
+  cache.use(SlotCache::ring(17, 0, 32));
+  for (uint16_t slot = 0; slot < 32; ++slot) {
+    CHECK(cache.want(slot, 1) != 0);
+    cache.check_slot(slot);
+  }
+  CHECK(cache.reads.size() == kBlocks + 1);
+}
+
+TEST_CASE("What is wanted takes no place of the block of the consumer and the two behind it") {
+  SlotCache cache;
+  cache.use(SlotCache::ring(0, 0, 512, 9));
+  for (const uint16_t at : {0, 8, 16}) CHECK(cache.want(at, 1) != 0);
+  for (uint16_t at = 24; at < 512; at += kBlock) CHECK(cache.want(at, 1) != 0);
+  const std::size_t reads = cache.reads.size();
+  for (const uint16_t at : {0, 8, 16}) CHECK(cache.want(at, 1) != 0);
+  CHECK(cache.reads.size() == reads);
+  for (uint16_t slot = 0; slot < 24; ++slot) cache.check_slot(slot);
+  CHECK(cache.want(24, 1) != 0);  // that one had to give way
+  CHECK(cache.reads.size() == reads + 1);
+}
+
+TEST_CASE("A block that was used since others gave way keeps its place for another round") {
+  SlotCache cache;
+  for (unsigned number = 10; number < 18; ++number) cache.wish(SlotCache::ring(number, 0, 32));
+  cache.rest();
+  cache.use(SlotCache::ring(0, 0, 8));
+  CHECK(cache.want(0, 1) != 0);  // in place of the last block
+  cache.use(SlotCache::ring(17, 16, 24));
+  CHECK(cache.want(16, 1) != 0);  // the next one would be this
+  CHECK(cache.reads.size() == kBlocks + 1);
+  cache.use(SlotCache::ring(1, 0, 8));
+  CHECK(cache.want(0, 1) != 0);
+  cache.use(SlotCache::ring(17, 16, 24));
+  CHECK(cache.want(16, 1) != 0);
+  CHECK(cache.reads.size() == kBlocks + 2);
+  cache.use(SlotCache::ring(17, 8, 16));
+  CHECK(cache.want(8, 1) != 0);
+  CHECK(cache.reads.size() == kBlocks + 3);
 }
 
 TEST_CASE("With quiesce nothing is read ahead, and wishes are forgotten") {
