@@ -18,8 +18,17 @@ class Change:
     after: str
     kind: str
 
+    @property
+    def what(self):
+        return f"{self.before.strip()}  ->  {self.after.strip() or '(nothing)'}"
+
+    @property
+    def wherever(self):
+        """The same in every version of the file that has such a line."""
+        return f"{self.path}: {self.what}"
+
     def __str__(self):
-        return f"{self.path}:{self.line}: {self.kind}: {self.before.strip()}  ->  {self.after.strip() or '(nothing)'}"
+        return f"{self.path}:{self.line}: {self.kind}: {self.what}"
 
 
 _OPERATORS = (  # both ways
@@ -37,11 +46,12 @@ _ASSIGNMENT = re.compile(r"^\s*[\w.\[\]>$\-]+ (<=|=|\+=|-=|\|=|&=) [^;=][^;]*;\s
 
 
 def _code_of(text):
-    """The text with comments, strings and what is asserted blanked, position by position."""
+    """The text with comments, strings, what is asserted and what is there for that blanked, position by position."""
     def blank(part):
         return re.sub(r"[^\n]", " ", part)
 
     code = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', lambda match: blank(match.group()), text, flags=re.DOTALL)
+    code = re.sub(r"`ifdef EXRNIC_ASSERT\b.*?`(?:else|endif)\b", lambda match: blank(match.group()), code, flags=re.DOTALL)
     for match in re.finditer(r"`EXRNIC_\w+\(", code):
         end = _closing(code, match.end() - 1) + 1
         code = code[:match.start()] + blank(code[match.start():end]) + code[end:]

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small changes, one at a time: does a test that is near notice each of them? ("make mutants")
 
-    mutants.py [--block NAME]... [--number N] [--seed S] [--report FILE]
+    mutants.py [--block NAME]... [--number N] [--seed S] [--report FILE] [--results FILE]
 
 A block is a folder of RTL with its own test, the handlers of firmware, the data path of libverbs-lite, or the reference model.
 Of each block N changes are drawn. A change that does not compile says nothing. One that a test notices, by failing or by
-not ending, is killed. All others survive: a test is missing, or the change makes no difference.
+not ending, is killed. All others survive: a test is missing, or the change makes no difference. Those that are known to make none
+are in no_difference.txt, each with its reason, and do not count. `mutants.killed_percent` is the score of a block, and of all.
 
 It works on a copy of what is committed, in build/mutants. What a change has come to is remembered there with the
 text of its file and of its tests; so a run that was broken off goes on, and a change of neither costs nothing.
@@ -29,6 +30,8 @@ import changes
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _BUILD_SECONDS = 1200
 _TEST_SECONDS = 300
+_NO_DIFFERENCE = pathlib.Path(__file__).parent / "no_difference.txt"
+_ROW = "mutants.killed_percent"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,18 +189,66 @@ def try_changes(tree, block, number, seed, results):
     return
 
 
-def report(scores, number, seed):
+def reasons(path):
+    """Of changes that make no difference, by what they change: a line, and behind it its reason, indented."""
+    found, what = {}, None
+    for line in path.read_text().splitlines():
+        if line.startswith("    "):
+            found[what] = f"{found[what]} {line.strip()}".strip()
+        elif line and not line.startswith("#"):
+            what = line
+            found[what] = ""
+    return found
+
+
+@dataclasses.dataclass
+class Score:
+    killed: int = 0
+    survived: int = 0
+    same: int = 0
+
+    def add(self, what):
+        setattr(self, what, getattr(self, what) + 1)
+
+    @property
+    def count(self):
+        return self.killed + self.survived
+
+    @property
+    def percent(self):
+        return 100 * self.killed / max(1, self.count)
+
+
+def score_of(*blocks_tried):
+    score = Score()
+    for tried in blocks_tried:
+        for _, what in tried:
+            score.add(what)
+    return score
+
+
+def report(scores, number, seed, why):
     lines = ["<!-- SPDX-License-Identifier: BSD-2-Clause -->", "# Mutants", "",
              "Small changes to a block, one at a time, and whether a test that is near noticed: `make mutants`. Of each block "
-             f"{number}", f"were drawn (seed {seed}). Who survives shows a missing test, or makes no difference.", "",
-             "| block | tried | killed | score |", "|---|---|---|---|"]
-    for name, tried in scores.items():
-        killed = sum(what == "killed" for _, what in tried)
-        lines.append(f"| {name} | {len(tried)} | {killed} | {100 * killed // max(1, len(tried))} % |")
-    lines += ["", "## Survivors", ""]
-    survivors = [str(change) for tried in scores.values() for change, what in tried if what == "survived"]
-    lines += [f"- `{text}`" for text in survivors] or ["None."]
+             f"{number}", f"were drawn (seed {seed}). Those that make no difference do not count. Who survives otherwise shows a "
+             "missing test.", "", "| block | tried | make no difference | killed of the others | score |", "|---|---|---|---|---|"]
+    for name, score in [*((name, score_of(tried)) for name, tried in scores.items()), ("all", score_of(*scores.values()))]:
+        lines.append(f"| {name} | {score.count + score.same} | {score.same} | {score.killed} | {score.percent:.0f} % |")
+
+    def those(wanted):
+        return [change for tried in scores.values() for change, what in tried if what == wanted]
+
+    lines += ["", "## Survivors", "", *([f"- `{change}`" for change in those("survived")] or ["None."])]
+    lines += ["", "## What makes no difference", "",
+              *([f"- `{change}`  \n  {why[change.wherever]}" for change in those("same")] or ["None."])]
     return "\n".join(lines) + "\n"
+
+
+def add_rows(path, scores):
+    rows = json.loads(path.read_text()) if path.exists() else []
+    rows = [row for row in rows if row["name"] != _ROW]
+    rows += [{"name": _ROW, "value": score.percent, "unit": "%", "clock": "simulated", "block": name} for name, score in scores]
+    path.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 def main():
@@ -206,6 +257,7 @@ def main():
     parser.add_argument("--number", type=int, default=10, help="of changes to each block (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", type=pathlib.Path, help="a file in Markdown, written anew")
+    parser.add_argument("--results", type=pathlib.Path, help="results.json of tools/bench: adds the scores")
     parser.add_argument("--folder", type=pathlib.Path, default=_ROOT / "build/mutants", help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -216,17 +268,28 @@ def main():
         if name not in known:
             parser.error(f"--block {name}: there are {', '.join(known)}")
     results = Results(options.folder / "results.json")
-    scores = {}
+    why = reasons(_NO_DIFFERENCE)
+    tried, scores = {}, []
+
+    def say(name, score):
+        scores.append((name, score))
+        print(f"  {_ROW:<26}{score.percent:>12.3f} {'%':<7}block {name}", flush=True)
+        print(f"{name}: {score.killed} of {score.count} killed, {score.percent:.0f} %", flush=True)
+
     for name in options.block or known:
-        scores[name] = []
+        tried[name] = []
         for change, what in try_changes(tree, known[name], options.number, options.seed, results):
+            if what == "survived" and change.wherever in why:
+                what = "same"
             print(f"{what:<9} {change}", flush=True)
             if what != "invalid":
-                scores[name].append((change, what))
-        killed = sum(what == "killed" for _, what in scores[name])
-        print(f"{name}: {killed} of {len(scores[name])} killed", flush=True)
+                tried[name].append((change, what))
+        say(name, score_of(tried[name]))
+    say("all", score_of(*tried.values()))
     if options.report:
-        options.report.write_text(report(scores, options.number, options.seed))
+        options.report.write_text(report(tried, options.number, options.seed, why))
+    if options.results:
+        add_rows(options.results, scores)
 
 
 if __name__ == "__main__":

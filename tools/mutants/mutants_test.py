@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+import json
 import pathlib
 import tempfile
 import unittest
@@ -39,6 +40,8 @@ class ChangesTest(unittest.TestCase):
                      "  input logic a == b,", "/* a", "  assert(a == b);"):
             self.assertEqual(self.afters("a.sv", line), set(), line)
         self.assertEqual(self.afters("a.sv", "  `EXRNIC_ALWAYS(a, b(c) ||\n      d == e)\n  assign x = y == z;"),
+                         {"  assign x = y != z;"})
+        self.assertEqual(self.afters("a.sv", "`ifdef EXRNIC_ASSERT\n  assign a = b == c;\n`endif\n  assign x = y == z;"),
                          {"  assign x = y != z;"})
         self.assertEqual(self.afters("a.c", "/* a == b\n   c == d */"), set())
         self.assertEqual(self.afters("a.c", "  x(a == b); // a == b"), {"  x(a != b); // a == b"})
@@ -103,11 +106,31 @@ class RunTest(unittest.TestCase):
         for block in found.values():
             self.assertTrue(block.files, block.name)
 
-    def test_the_report_names_survivors(self):
+    def test_the_report_names_survivors_and_says_why_others_make_no_difference(self):
         change = changes.Change("a.c", 2, "x < y", "x >= y", "operator")
-        text = mutants.report({"a": [(change, "survived"), (change, "killed")]}, 2, 1)
-        self.assertIn("| a | 2 | 1 | 50 % |", text)
+        other = changes.Change("a.c", 3, "x", "y", "operator")
+        text = mutants.report({"a": [(change, "survived"), (change, "killed"), (other, "same")], "b": [(change, "killed")]}, 2, 1,
+                              {"a.c: x  ->  y": "Both are one."})
+        self.assertIn("| a | 3 | 1 | 1 | 50 % |", text)
+        self.assertIn("| all | 4 | 1 | 2 | 67 % |", text)
         self.assertIn("a.c:2: operator: x < y  ->  x >= y", text)
+        self.assertIn("- `a.c:3: operator: x  ->  y`  \n  Both are one.", text)
+
+    def test_each_block_has_a_row_and_other_rows_stay(self):
+        path = self.root / "results.json"
+        path.write_text('[{"name": "mutants.killed_percent"}, {"name": "other"}]')
+        mutants.add_rows(path, [("a", mutants.Score(killed=3, survived=1, same=1))])
+        self.assertEqual(json.loads(path.read_text()), [
+            {"name": "other"},
+            {"name": "mutants.killed_percent", "value": 75.0, "unit": "%", "clock": "simulated", "block": "a"}])
+
+    def test_what_makes_no_difference_is_a_change_of_this_tree_and_has_a_reason(self):
+        known = mutants.reasons(mutants._NO_DIFFERENCE)  # pylint: disable=protected-access
+        root = pathlib.Path(mutants.__file__).resolve().parents[2]
+        paths = {what.split(": ")[0] for what in known}
+        made = {change.wherever for path in paths for change in changes.of_file(root, path)}
+        self.assertEqual({what for what in known if what not in made}, set())
+        self.assertTrue(all(known.values()))
 
 
 if __name__ == "__main__":
