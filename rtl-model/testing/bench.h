@@ -14,11 +14,12 @@ namespace exrnic::testing {
 template <typename Model>
 class Bench {
  public:
-  // All that has no reset begins with any value, as in a device: the same ones each time. Inputs
-  // do, too: at_random is false where a test leaves many of them alone.
+  // All that has no reset begins with any value, as in a device: with others in each bench of a
+  // program, and the same ones each time that it runs. Inputs do, too: at_random is false where a
+  // test leaves many of them alone.
   explicit Bench(bool at_random = true) {
     Verilated::randReset(at_random ? 2 : 0);
-    Verilated::randSeed(kSeedOfBegin);
+    Verilated::randSeed(kSeedOfBegin + benches_++);
     model_ = std::make_unique<Model>();
   }
   virtual ~Bench() { model_->final(); }
@@ -64,6 +65,7 @@ class Bench {
 
  private:
   static constexpr int kSeedOfBegin = 4711;
+  static inline int benches_ = 0;
   std::unique_ptr<Model> model_;
   long cycles_ = 0;
 };

@@ -45,6 +45,7 @@ class Sender : public Bench<Vwindow_send> {
   Sender() : qp_reader_(dut(), qps) {
     dut().quiesce_i = dut().item_valid_i = dut().drop_i = dut().message_valid_i = 0;
     dut().firmware_valid_i = dut().clear_i = 0;
+    pack(dut().firmware_i, FwSend{});
     dut().gives_up_ready_i = 1;
     dut().read_ready_i = 0;
     Qp qp;

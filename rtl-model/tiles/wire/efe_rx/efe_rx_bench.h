@@ -37,6 +37,9 @@ class EfeRx : public Bench<Vefe_rx> {
   EfeRx() {
     dut().cfg_node_i = kOwnNode;
     dut().enable_i = 1;
+    dut().rx_valid_i = dut().rx_looped_i = dut().refuse_valid_i = 0;
+    dut().desc_ready_i = dut().once_ready_i = dut().frame_done_valid_i = 0;
+    dut().peer_heard_valid_i = dut().peer_ack_sent_i = 0;
     dut().peer_ack_ready_i = 1;
     dut().peer_restart_ready_i = 1;
     reset();
