@@ -538,6 +538,25 @@ TEST_CASE("What comes on a stream while the refusal is answered is not done") {
   }
 }
 
+TEST_CASE("What comes on a stream that the responder has ended is not done; others go on") {
+  Atomics atomics;
+  atomics.dut().ended_qpn_i = 5;
+  atomics.dut().ended_i = 1;
+  atomics.cycle();
+  atomics.dut().ended_i = 0;
+  atomics.push({.qpn = 5});
+  atomics.push({.qpn = 6});
+  atomics.end();
+  REQUIRE(atomics.answers.size() == 1);
+  CHECK(atomics.answers[0].qpn == 6);
+  atomics.rest();
+  atomics.clear(5);
+  atomics.dut().quiesce_i = 0;
+  atomics.push({.qpn = 5});
+  atomics.end();
+  CHECK(atomics.answers.size() == 2);
+}
+
 TEST_CASE("What was read at one place is not written to another one") {
   Atomics atomics;
   atomics.answers_reads = false;

@@ -54,6 +54,16 @@ TEST_CASE("the first instruction after reset is the first of the memory") {
   CHECK(first.value == 0x1234);
 }
 
+TEST_CASE("after reset no interrupt is enabled, and none is pending") {
+  CpuBench cpu(Program().starting_with({op("mfc0", {.rt = 5, .rd = mips::kStatus}),
+                                        op("mfc0", {.rt = 6, .rd = mips::kCause})}),
+               1, 1);
+  const std::vector<Retired> retired = cpu.run(2);
+  CHECK(retired[0].rd == 5);
+  CHECK(retired[0].value == 0);
+  CHECK(retired[1].value == 0);
+}
+
 TEST_CASE("results are used at once: one instruction a cycle") {
   CHECK(cycles_of({add(1, 1, 1), add(2, 1, 1), add(3, 2, 1), add(4, 3, 2), kNop}) == 4);
 }

@@ -26,7 +26,7 @@ class Processor : public Bench<Vprocessor> {
     reset();
   }
   void cycle() override {
-    dut().time_i = 4 * static_cast<uint64_t>(cycles());
+    dut().time_i = begin_of_time + 4 * static_cast<uint64_t>(cycles());
     Bench::cycle();
     if (dut().irq_o) ++interrupts;
     if (dut().failed_o) ++failures;
@@ -77,6 +77,7 @@ class Processor : public Bench<Vprocessor> {
 
   int interrupts = 0;
   int failures = 0;
+  uint64_t begin_of_time = 0;
 
  private:
   void access(uint32_t reg, bool write, uint32_t value) {
@@ -105,6 +106,7 @@ TEST_CASE("firmware starts, says its version, and rests") {
   processor.start(firmware().payload);
   CHECK(firmware().head.magic == EXRNIC_FW_IMAGE_MAGIC);
   CHECK(processor.load(EXRNIC_REG_FW_VERSION) == firmware().head.version);
+  CHECK(processor.load(EXRNIC_REG_FW_CONTROL) == EXRNIC_FW_CONTROL_RUN);
   for (int i = 0; i < 1000; ++i) processor.cycle();
   CHECK(processor.rests());
 }
@@ -254,6 +256,7 @@ TEST_CASE("the driver can hold a processor that is in the middle of a command") 
   for (int i = 0; i < 100; ++i) processor.cycle();
   processor.store(EXRNIC_REG_FW_CONTROL, 0);
   CHECK(processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_HELD);
+  CHECK(processor.load(EXRNIC_REG_FW_CONTROL) == 0);
   CHECK(processor.load(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_FAILED);
   processor.wait_for("rest", 10, [&] { return processor.dut().idle_o != 0; });
 }
@@ -440,6 +443,89 @@ TEST_CASE("a debugger reads and writes every register and any byte, and nothing 
   CHECK_FALSE(gdb.debugger.store(0x90000000, 4, 0));
   for (unsigned i = 1; i < 32; ++i) CHECK(gdb.debugger.read_register(i) == value_of(i));
   CHECK(gdb.step() == kMemory + 8);
+}
+
+constexpr uint32_t lui(unsigned rt, uint32_t imm) { return 0x0fu << 26 | rt << 16 | imm; }
+constexpr uint32_t lw(unsigned rt, unsigned base, uint32_t offset) {
+  return 0x23u << 26 | base << 21 | rt << 16 | offset;
+}
+
+// Of a program that ends with BREAK.
+void run_to_break(Processor& processor, Debugged& gdb) {
+  gdb.debugger.halt();
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  gdb.wait_halted();
+  gdb.debugger.resume();
+  gdb.wait_halted();
+}
+
+TEST_CASE("when the processor begins no line is up") {
+  Processor processor;
+  processor.load_image({lui(8, EXRNIC_FW_DEVICES >> 16), lw(4, 8, EXRNIC_REG_DEV_LINES), kBreak});
+  Debugged gdb(processor);
+  run_to_break(processor, gdb);
+  CHECK(gdb.debugger.read_register(4) == 0);
+}
+
+constexpr uint32_t sw(unsigned rt, unsigned base, uint32_t offset) {
+  return 0x2bu << 26 | base << 21 | rt << 16 | offset;
+}
+
+TEST_CASE("the timer raises its line, and a store to it lowers that") {
+  Processor processor;
+  std::vector<uint32_t> program = {lui(8, EXRNIC_FW_DEVICES >> 16), addiu(9, 0, 20),
+                                   sw(9, 8, EXRNIC_REG_DEV_TIMER), lw(3, 8, EXRNIC_REG_DEV_LINES)};
+  program.insert(program.end(), 40, kNop);
+  program.insert(program.end(), {lw(4, 8, EXRNIC_REG_DEV_LINES), sw(0, 8, EXRNIC_REG_DEV_TIMER),
+                                 lw(5, 8, EXRNIC_REG_DEV_LINES), kBreak});
+  processor.load_image(program);
+  Debugged gdb(processor);
+  run_to_break(processor, gdb);
+  CHECK(gdb.debugger.read_register(3) == 0);
+  CHECK(gdb.debugger.read_register(4) == 1u << EXRNIC_FW_LINE_TIMER);
+  CHECK(gdb.debugger.read_register(5) == 0);
+}
+
+TEST_CASE("the watch-dog does not bite a processor that dozes, and bites one that does not") {
+  for (const bool dozes : {true, false}) {
+    Processor processor;
+    std::vector<uint32_t> program = {lui(8, EXRNIC_FW_DEVICES >> 16),
+                                     addiu(9, 0, 100),
+                                     addiu(10, 0, 500),
+                                     sw(10, 8, EXRNIC_REG_DEV_TIMER),
+                                     sw(9, 8, EXRNIC_REG_DEV_WATCHDOG),
+                                     dozes ? sw(0, 8, EXRNIC_REG_DEV_DOZE) : kNop,
+                                     sw(0, 8, EXRNIC_REG_DEV_WATCHDOG)};
+    if (!dozes) program.insert(program.end() - 1, 200, kNop);
+    program.insert(program.end(), {beq(0, 0, 0xffff), kNop});
+    processor.load_image(program);
+    processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+    for (int i = 0; i < 1000; ++i) processor.cycle();
+    const bool failed = processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED;
+    CHECK(failed == !dozes);
+  }
+}
+
+TEST_CASE("the high half of the time is that of the moment at which the low half was loaded") {
+  Processor processor;
+  std::vector<uint32_t> program = {lui(8, EXRNIC_FW_DEVICES >> 16),
+                                   lw(4, 8, EXRNIC_REG_DEV_TIME_LO)};
+  program.insert(program.end(), 100, kNop);
+  program.push_back(addiu(6, 8, EXRNIC_REG_DEV_TIME_LO));  // its address, which is not loaded
+  program.push_back(lw(5, 8, EXRNIC_REG_DEV_TIME_HI));
+  program.push_back(kBreak);
+  processor.load_image(program);
+  Debugged gdb(processor);
+  gdb.debugger.halt();
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  gdb.wait_halted();
+  constexpr uint64_t kNextHigh = uint64_t{6} << 32;
+  processor.begin_of_time = kNextHigh - 4 * (static_cast<uint64_t>(processor.cycles()) + 50);
+  gdb.debugger.resume();
+  gdb.wait_halted();
+  const uint32_t low = gdb.debugger.read_register(4);
+  REQUIRE(low >= 0x8000'0000);
+  CHECK(gdb.debugger.read_register(5) == 5);
 }
 
 TEST_CASE("an interrupt that is pending is taken when a debugger lets the processor go on") {

@@ -275,6 +275,25 @@ TEST_CASE("What comes while another read is late is not touched by that") {
 
 // ---- Fence
 
+TEST_CASE("After a reset nothing is asked, comes or ends, also in the midst of reads and a fence") {
+  DmaReadReq dma;
+  CHECK_FALSE(dma.dut().fence_done_o);
+  CHECK(dma.dut().idle_o);
+  dma.issue(2, {0x10000, 64, 0});
+  dma.dut().fence_i = 1;
+  dma.run_cycle();
+  dma.drive_request(1, {0x20000, 64, 0});
+  dma.run_cycle();
+  dma.reset();
+  CHECK(dma.dut().idle_o);
+  CHECK_FALSE(dma.dut().watches_o);
+  for (int i = 0; i < 4; ++i) {
+    CHECK_FALSE(dma.dut().fence_done_o);
+    dma.run_cycle();
+  }
+  CHECK(dma.beats.empty());
+}
+
 TEST_CASE("A fence ends when the reads before it have ended, whatever comes behind") {
   DmaReadReq dma;
   dma.dut().fence_i = 1;

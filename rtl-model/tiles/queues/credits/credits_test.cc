@@ -102,6 +102,8 @@ class Credits : public Bench<Vcredits> {
  private:
   void clear_inputs() {
     dut().posted_i = dut().taken_i = dut().reset_i = dut().failed_i = dut().heard_i = 0;
+    dut().reset_qpn_i = kQpn;  // says nothing without its pulse, nor do these
+    for (auto& qpn : dut().failed_qpn_i) qpn = kQpn;
   }
 };
 

@@ -233,6 +233,27 @@ TEST_CASE("A status that was made of an older one does not take a queue pair out
   }
 }
 
+TEST_CASE("A status stays while nobody writes one, that of the first queue pair, too") {
+  QpTable table;
+  for (const unsigned qpn : {0u, unsigned{EXRNIC_MAX_QP - 1}}) {
+    table.drive_config(qpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+    table.cycle();
+    table.cycle();
+    CHECK(bits_of(table.read(qpn).status) == bits_of(status(EXRNIC_QP_STATE_RTS)));
+  }
+}
+
+TEST_CASE("Of three status changes at once the responder's is done") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  const QpStatus first = status(EXRNIC_QP_STATE_ERROR);
+  for (const auto from : {kFromResponder, kFromCompleter, kFromRequester})
+    table.drive_status(from, from == kFromResponder ? kQpn : kOther, first);
+  table.cycle();
+  CHECK(bits_of(table.read(kQpn).status) == bits_of(first));
+}
+
 TEST_CASE("Of status changes the driver's goes first, then responder, completer, requester") {
   QpTable table;
   const QpStatus first = status(EXRNIC_QP_STATE_ERROR);

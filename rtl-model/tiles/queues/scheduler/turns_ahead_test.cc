@@ -64,6 +64,16 @@ TEST_CASE("The slots of the next turn are wished for, and no more than a turn ha
   CHECK(ahead.dut().idle_o);
 }
 
+TEST_CASE("A row is read when a turn comes and one can be looked at, and at no other time") {
+  TurnsAhead ahead;
+  CHECK_FALSE(ahead.dut().qp_read_o);
+  ahead.next(with_work(5, 4));
+  ahead.dut().next_valid_i = 1;
+  ahead.settle();
+  CHECK_FALSE(ahead.dut().next_ready_o);
+  CHECK_FALSE(ahead.dut().qp_read_o);
+}
+
 TEST_CASE("Nothing is wished for of a queue pair that sends nothing") {
   TurnsAhead ahead;
   Qp qp = with_work(5, 4);

@@ -776,6 +776,28 @@ TEST_CASE("What is said to a peer that waits for its answer comes behind that") 
   if (place != EXRNIC_REG_PORT_RING) CHECK(ports.read(place) == 5);
 }
 
+TEST_CASE("Loads, and stores that are no word, wait for no answer to the peer") {
+  const uint32_t place = GENERATE(as<uint32_t>{}, EXRNIC_REG_PORT_RING, EXRNIC_REG_PORT_SPAD,
+                                  EXRNIC_REG_PORT_PEER_SPAD);
+  Ports ports;
+  ports.link();
+  ports.hear(said(EXRNIC_PORT_TO_SPADS + 60, 1));
+  ports.arrive(state_said(EXRNIC_PORT_STATE_HELLO, 9));
+  bool is_for_peer = false;
+  SECTION("a load") { ports.read_later(place); }
+  SECTION("a store that is no word") {
+    ports.dut().word_i = 0;
+    ports.write_later(place, 5);
+  }
+  SECTION("a store") {
+    ports.write_later(place, 5);
+    is_for_peer = true;
+  }
+  CHECK(ports.dut().ready_o == !is_for_peer);
+  ports.rest();
+  CHECK(ports.sent.size() == (is_for_peer ? 3 : 2));
+}
+
 TEST_CASE("A peer that begins anew without end keeps nobody from a register") {
   Ports ports;
   ports.link();

@@ -230,6 +230,31 @@ TEST_CASE("A segment that fails gives its status to the work request that it is 
   CHECK(completer.qp_errors == 1);
 }
 
+TEST_CASE("A segment that fails leaves no detail of an earlier error") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.fault_detail = 0x207;
+  completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(qp.status.fault);
+  CHECK(qp.status.fault_status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(qp.status.fault_detail == 0);
+}
+
+TEST_CASE("A queue pair of UC whose introduction is given up goes on alone; one of RC fails") {
+  for (const auto service : {EXRNIC_SERVICE_UC, EXRNIC_SERVICE_RC}) {
+    Completer completer;
+    connect(completer);
+    Qp& qp = completer.qps[kQpn];
+    qp.cfg.service = service;
+    completer.end(segment(EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+    const bool is_alone = service == EXRNIC_SERVICE_UC;
+    CHECK(qp.status.alone == is_alone);
+    CHECK(qp.status.state == (is_alone ? EXRNIC_QP_STATE_RTS : EXRNIC_QP_STATE_ERROR));
+    CHECK(qp.status.fault == !is_alone);
+  }
+}
+
 TEST_CASE("The peer's refusal fails the request with the refused frame, not those placed before") {
   Completer completer;
   connect(completer);

@@ -285,6 +285,33 @@ TEST_CASE("What is due to fire at a doorbell of a quiesced completer fires behin
   CHECK(completer.interrupts() == 1);  // it was disarmed
 }
 
+TEST_CASE(
+    "A completer is settled when it rests, and with a doorbell in hand, but not with an end") {
+  Completer completer;
+  connect(completer);
+  completer.end(done(0));
+  CHECK(completer.dut().quiescent_o);
+  CHECK(completer.dut().settled_o);
+  completer.dut().quiesce_i = 1;
+  pack(completer.dut().bell_data_i, bell(0, true));
+  completer.dut().bell_valid_i = 1;
+  completer.wait_for("bell_ready_o", kLimit, [&] { return completer.dut().bell_ready_o != 0; });
+  completer.cycle();
+  completer.dut().bell_valid_i = 0;
+  completer.settle();
+  CHECK_FALSE(completer.dut().quiescent_o);
+  CHECK(completer.dut().settled_o);
+  completer.dut().quiesce_i = 0;
+  completer.rest();
+  pack(completer.dut().done_i, done(1));
+  completer.dut().done_valid_i = 1;
+  completer.wait_for("done_ready_o", kLimit, [&] { return completer.dut().done_ready_o != 0; });
+  completer.cycle();
+  completer.dut().done_valid_i = 0;
+  completer.settle();
+  CHECK_FALSE(completer.dut().settled_o);
+}
+
 TEST_CASE("Who has taken all before the core goes on is not interrupted for what it took") {
   Completer completer;
   connect(completer);
