@@ -21,15 +21,18 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tarfile
+import time
 
 import changes
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _BUILD_SECONDS = 1200
 _TEST_SECONDS = 300
+_TEST_BYTES = 8 << 30  # a change may let a test collect without end
 _NO_DIFFERENCE = pathlib.Path(__file__).parent / "no_difference.txt"
 _ROW = "mutants.killed_percent"
 
@@ -82,6 +85,7 @@ class Tree:
 
     def __init__(self, folder, jobs):
         self.source, self.folder, self.jobs = folder / "tree", folder, jobs
+        self.seconds = _TEST_SECONDS  # that a test may take
         folder.mkdir(parents=True, exist_ok=True)
 
     def update(self):
@@ -112,10 +116,13 @@ class Tree:
         if ended is None or ended[0] != 0:
             sys.exit("mutants.py: cmake does not configure the copy:\n" + (ended[1] if ended else "it takes too long"))
 
-    def _run(self, command, seconds):
+    def _run(self, command, seconds, most_bytes=resource.RLIM_INFINITY):
         """None: it took longer. Else (status, what it said)."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+
         process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True, errors="replace", start_new_session=True)
+                                   text=True, errors="replace", start_new_session=True, preexec_fn=limit)
         try:
             said, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -130,8 +137,15 @@ class Tree:
 
     def passes(self, block):
         ended = self._run(["ctest", "--test-dir", self.build_of(block), "-R", block.ctest, "--no-tests=error", "-j", self.jobs,
-                           "--timeout", _TEST_SECONDS, "--stop-on-failure"], 10 * _TEST_SECONDS)
+                           "--timeout", self.seconds, "--stop-on-failure"], 10 * _TEST_SECONDS, _TEST_BYTES)
         return ended is not None and ended[0] == 0
+
+    def passes_unchanged(self, block):
+        """From then on a test that takes ten times as long does not end."""
+        self.seconds, start = _TEST_SECONDS, time.monotonic()
+        passes = self.passes(block)
+        self.seconds = min(_TEST_SECONDS, max(20, int(10 * (time.monotonic() - start))))
+        return passes
 
     def text_of(self, paths):
         """A digest of all files there."""
@@ -171,7 +185,7 @@ def try_changes(tree, block, number, seed, results):
         if key not in results.known:
             if not checked:
                 tree.configure(block)
-                if not (tree.compile(block) and tree.passes(block)):
+                if not (tree.compile(block) and tree.passes_unchanged(block)):
                     sys.exit(f"mutants.py: {block.name}: its tests fail without any change: {block.ctest}")
                 checked = True
             undo = changes.apply(tree.source, change)
