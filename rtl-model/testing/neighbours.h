@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -96,6 +97,8 @@ class Events {
     for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counts_[i] += get_bit(dut_.event_o, i);
   }
   int operator[](unsigned counter) const { return counts_.at(counter); }
+  // All that was counted.
+  int sum() const { return std::accumulate(counts_.begin(), counts_.end(), 0); }
 
  private:
   Model& dut_;

@@ -253,6 +253,19 @@ TEST_CASE("A queue that is full keeps nobody else waiting, and loses nobody") {
   CHECK(late == kMany / kEntries - 1);  // the first behind each time that it was full
 }
 
+TEST_CASE("A new queue has room for as many events as it has entries, before any doorbell") {
+  EventQueues events;
+  events.create(1);
+  events.completion(1, 1);
+  events.rest();
+  events.ring(1, 1, false);
+  events.create(1, false);  // anew
+  for (unsigned cqn = 0; cqn <= kEntries; ++cqn) events.completion(cqn, 1);
+  events.rest();
+  CHECK(events.next(1) == kEntries);
+  CHECK(events.entries.size() == 1 + kEntries);
+}
+
 TEST_CASE("What happens while the queue is full, or does not exist, waits for it") {
   EventQueues events;
   events.qp_error(3, EXRNIC_QP_CAUSE_PEER);

@@ -133,6 +133,42 @@ TEST_CASE("A refusal that is in force is all frames without a segment, and no ot
   CHECK(after.segment().empty());
 }
 
+TEST_CASE("A frame tells the refusal whose number it has, in whatever cycle another one is set") {
+  constexpr uint32_t kOtherQpn = 0x515253;
+  const bool is_stalled = GENERATE(false, true);
+  for (const uint8_t node : {2, 3}) {
+    for (int delay = 0; delay < 30; ++delay) {
+      CAPTURE(is_stalled, node, delay);
+      EfeTx tx;
+      tx.rx_states[2] = {true, 9, 100};
+      tx.rx_states[3] = {true, 9, 100};
+      if (is_stalled) {
+        tx.dut().tx_ready_i = 0;
+        for (int i = 0; i < 2; ++i) send(tx, 9, pattern(100, 0));
+        tx.run(50);
+      }
+      tx.refuse(some_refusal(2), 17);
+      tx.request_ack(2);
+      tx.run(delay);
+      Refusal other = some_refusal(node);
+      other.dst_qpn = kOtherQpn;
+      tx.refuse(other, 18);
+      tx.run(10);
+      tx.dut().tx_ready_i = 1;
+      tx.request_ack(2);
+      tx.run(100);
+      while (!tx.frames.empty() && tx.frames.front().dst_node() == 9) tx.frames.pop_front();
+      REQUIRE_FALSE(tx.frames.empty());
+      for (const Frame& frame : tx.frames) {
+        const unsigned number = exrnic_efe_refusal(frame.efe());
+        CHECK((number == 17 || (number == 18 && node == 2)));
+        CHECK(exrnic_efe_dst_qpn(frame.efe()) == (number == 17 ? 0x111213 : kOtherQpn));
+      }
+      CHECK(exrnic_efe_refusal(tx.frames.back().efe()) == (node == 2 ? 18 : 17));
+    }
+  }
+}
+
 TEST_CASE("RNR and the pause are in a refusal that has them") {
   EfeTx tx;
   tx.rx_states[2] = {true, 9, 100};
@@ -212,6 +248,33 @@ TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is 
   CHECK(to[3].data.size() == EXRNIC_ETH_FRAME_MIN);
   CHECK(tx.counters[EXRNIC_COUNTER_ACKS_TX] == 1);
   CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 4);
+}
+
+TEST_CASE("What is resent to a node acknowledges as well, and keeps no other from its own frame") {
+  for (const uint8_t owed : {2, 3}) {
+    CAPTURE(owed);
+    EfeTx tx;
+    tx.rx_states[2] = {true, 0x5555, 77};
+    tx.rx_states[3] = {true, 0x6666, 88};
+    for (uint16_t i = 0; i < 30; ++i) send(tx, 2, pattern(300, i), i);
+    tx.run(1200);
+    REQUIRE(tx.frames.size() == 30);
+    tx.frames.clear();
+    tx.acknowledge(selective(2, kFirst, kFirst, 1 << 28));
+    tx.request_ack(owed);
+    tx.run(200);
+    REQUIRE(tx.frames.size() >= 4);
+    const auto alone = std::find_if(tx.frames.begin(), tx.frames.end(), [](const Frame& frame) {
+      return !frame.has(EXRNIC_EFE_FLAGS_SEQ);
+    });
+    if (owed == 2) {
+      CHECK(alone == tx.frames.end());
+    } else {
+      REQUIRE(alone != tx.frames.end());
+      CHECK(alone - tx.frames.begin() < 4);
+      CHECK(alone->dst_node() == 3);
+    }
+  }
 }
 
 TEST_CASE("What is held is told in a frame of its own, though data is at hand") {

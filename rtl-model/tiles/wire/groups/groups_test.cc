@@ -89,7 +89,10 @@ class Groups : public Bench<Vgroups> {
     settle();
   }
 
-  int copies() { return events_[EXRNIC_COUNTER_GROUP_COPIES]; }
+  int copies() {
+    CHECK(events_.sum() == events_[EXRNIC_COUNTER_GROUP_COPIES]);
+    return events_[EXRNIC_COUNTER_GROUP_COPIES];
+  }
   bool knows(uint32_t group) {
     bool known[2];
     for (unsigned asker = 0; asker < 2; ++asker) {
@@ -137,6 +140,18 @@ TEST_CASE("Of a datagram to a group each attached queue pair gets a copy, and no
     CHECK(groups.copies() == 3);
     CHECK(groups.idle());
   }
+}
+
+TEST_CASE("It is not idle while a frame or a change waits") {
+  Groups groups;
+  CHECK(groups.idle());
+  groups.dut().desc_valid_i = 1;
+  groups.settle();
+  CHECK_FALSE(groups.idle());
+  groups.dut().desc_valid_i = 0;
+  groups.dut().valid_i = 1;
+  groups.settle();
+  CHECK_FALSE(groups.idle());
 }
 
 TEST_CASE("Copies leave one a cycle, wherever their entries are") {

@@ -221,6 +221,16 @@ TEST_CASE("A slot that cannot be read is asked for again, and ends what is there
   CHECK(cache.reads.size() == 2);
 }
 
+TEST_CASE("A slot that could not be read is not read ahead again") {
+  SlotCache cache;
+  cache.bad.insert(kFrames + ring_of(2) + 2 * sizeof(exrnic_wqe));
+  for (int i = 0; i < 3; ++i) {
+    cache.wish(SlotCache::ring(2, 0, 8));
+    cache.rest();
+  }
+  CHECK(cache.reads.size() == 1);
+}
+
 TEST_CASE("A ring that cannot be translated has nothing to read") {
   SlotCache cache;
   cache.unreadable.insert(ring_of(2));
@@ -257,6 +267,24 @@ TEST_CASE("A wish that is out of date reads nothing again that was taken") {
   cache.wish(SlotCache::ring(4, 0, 24));
   cache.rest();
   CHECK(cache.reads.size() == reads);
+}
+
+TEST_CASE("A wish from before the last doorbells, however many those were, reads nothing") {
+  const uint16_t behind = GENERATE(as<uint16_t>{}, 1, 100, 20'000, 0x8000);
+  SlotCache cache;
+  cache.wish(SlotCache::ring(4, behind, 0));
+  cache.rest();
+  CHECK(cache.reads.empty());
+}
+
+TEST_CASE("After a reset nothing is wished for") {
+  SlotCache cache;
+  cache.wish(SlotCache::ring(4, 0, 24));
+  cache.reset();
+  CHECK(cache.dut().idle_o);
+  CHECK(cache.dut().wish_ready_o);
+  cache.run(100);
+  CHECK(cache.reads.empty());
 }
 
 TEST_CASE("The places of what was taken are free for what is wished for") {
