@@ -173,7 +173,8 @@ proofs: setup ## Test longer | Protocols (SPIN), firmware and data path (CBMC) f
 
 # BLOCK: only this one. N: changes to each. SEED: which.
 mutants: setup ## Test longer | Small changes to RTL and C++, one at a time: which ones does no test notice? make mutants BLOCK=efe_rx N=20 SEED=s: docs/mutants.md
-	@$(ENV) $(PYTHON) tools/mutants/mutants.py $(if $(BLOCK),--block $(BLOCK),--report docs/mutants.md) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
+	@mkdir -p build/bench
+	@$(ENV) $(PYTHON) tools/mutants/mutants.py $(if $(BLOCK),--block $(BLOCK),--report docs/mutants.md --results build/bench/results.json) $(if $(N),--number $(N)) $(if $(SEED),--seed $(SEED))
 
 # SEED: the first of consecutive ones; without it one of this minute.
 HOURS ?= 8
