@@ -69,7 +69,7 @@ def blocks(tree):
 
     def add(name, patterns, tests, targets, ctest):
         files = [str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
-        found[name] = Block(name, tuple(file for file in files if "_test." not in file), tests, targets, ctest)
+        found[name] = Block(name, tuple(file for file in files if "_test." not in file and "_checks." not in file), tests, targets, ctest)
 
     add("firmware", ("firmware/app/*.c",), ("firmware/test",), ("firmware_app_test",), "^firmware_app_test$")
     add("data_path", ("libverbs-lite/data_path/*.h",), ("libverbs-lite/data_path",), ("data_path_test",), "^data_path_test$")
