@@ -175,6 +175,9 @@ static const char* check_elements(void) {
     HOLDS(work.head.num_slots == exrnic_slots_for_elements(count));
     for (i = 0; i < count; i++)
       HOLDS(exrnic_element(exrnic_work_payload(&work), i).address == 0x1000 + i);
+    /* Slots that it does not take are not its. */
+    for (i = work.head.num_slots * (uint32_t)sizeof(work.head); i < sizeof(work); i++)
+      HOLDS(((uint8_t*)&work)[i] == 0xff);
     if (count < EXRNIC_MAX_SGE && count > 2 && (count - 2) % EXRNIC_WQE_SLOT_SGES != 0)
       HOLDS(exrnic_element(exrnic_work_payload(&work), count).address == 0);
   }
@@ -280,6 +283,26 @@ static const char* check_long_message(void) {
   HOLDS(exrnic_shared_queue_complete(&queue, 1, &wr_id) && wr_id == 77);
   HOLDS(queue.taken == 0); /* which says nothing new */
   HOLDS(exrnic_shared_queue_has_room(&queue, SLOTS));
+  return NULL;
+}
+
+/* At each index: 16 bits of them, and those that are 3 apart come by all. */
+static const char* check_late_end(void) {
+  static struct exrnic_wqe slots[SLOTS];
+  struct exrnic_shared_queue queue = {
+      {slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, shared_wr_ids, shared_busy, 0};
+  static struct exrnic_work work;
+  uint64_t wr_id = 0;
+  uint32_t i, j;
+
+  for (i = 0; i < 3 * EXRNIC_SHARED_INDICES; i += 3) {
+    for (j = 0; j < 3; j++) exrnic_shared_queue_put(&queue, &work, 1, j);
+    HOLDS(exrnic_shared_queue_complete(&queue, (uint16_t)(i + 1), &wr_id) && wr_id == 1);
+    HOLDS(exrnic_shared_queue_complete(&queue, (uint16_t)i, &wr_id) && wr_id == 0);
+    HOLDS(queue.taken == (uint16_t)(i + 2));
+    HOLDS(exrnic_shared_queue_complete(&queue, (uint16_t)(i + 2), &wr_id) && wr_id == 2);
+    HOLDS(queue.taken == (uint16_t)(i + 3));
+  }
   return NULL;
 }
 
@@ -444,6 +467,7 @@ static const char* run_checks(const char** what) {
       {"work ends in order, and gives its slots back, around the index", check_work_queue},
       {"shared receives end in any order, each as a whole", check_shared_queue},
       {"a shared receive that does not end holds none of the others up", check_long_message},
+      {"a shared receive that ends late takes nothing back", check_late_end},
       {"a CQE is new by its phase, and its place is given back", check_completion_queue},
       {"completions of a queue pair that goes are gone, and those of others close up", check_drop},
       {"a queue that gets another ring takes along what is new, to its place in that one",

@@ -78,6 +78,22 @@ TEST_CASE("A ring is translated in small pages, without a look at any region") {
   CHECK(xlate.look_up(ring_request(0x2fc0, 0x41)) == Response{kXlateOk, frame + 0xfc0, 0x40});
 }
 
+TEST_CASE("A ring finds no line that was read for a region, though their lists have one address") {
+  Xlate xlate;
+  Mr region = example_region();
+  region.base = 0x70000000;
+  xlate.write_region(0, region);
+  Request request = example_request();
+  request.stag = stag_of(0, region.key);
+  request.to = region.base;
+  CHECK(xlate.look_up(request).status == kXlateOk);
+  Request ring = ring_request(0);
+  ring.pbl_address = region.pbl_address;
+  CHECK(xlate.look_up(ring).status == kXlateOk);
+  CHECK(xlate.misses == 2);
+  CHECK(xlate.hits == 0);
+}
+
 TEST_CASE("A refused access reads no memory") {
   Xlate xlate;
   xlate.write_region(kExampleIndex, example_region());

@@ -71,6 +71,18 @@ TEST_CASE("A held slot is found by its queue pair until it is taken") {
   CHECK(hold.slot_is(0xab));  // it is still being used
 }
 
+TEST_CASE("What was found stays while another look finds nothing") {
+  PioHold hold;
+  for (unsigned i = 0; i < 2; ++i) {
+    hold.put(kQpn + i, i, static_cast<uint8_t>(i + 1));
+    hold.cycle();
+  }
+  REQUIRE(hold.look(kQpn + 1));
+  CHECK_FALSE(hold.look(kQpn + 2));
+  CHECK(hold.dut().index_o == 1);
+  CHECK(hold.slot_is(2));
+}
+
 TEST_CASE("A slot that comes in the cycle of a look is not found, nor taken, before the next one") {
   PioHold hold;
   hold.put(kQpn, 7, 0x11);

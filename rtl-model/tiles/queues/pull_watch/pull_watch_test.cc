@@ -108,6 +108,17 @@ TEST_CASE(
   CHECK(watch.idle());
 }
 
+TEST_CASE("It is idle when an interval begins in which nobody is to ask") {
+  PullWatch watch;
+  watch.begin(kQpn);
+  watch.now += kInterval;
+  watch.cycle();
+  CHECK(watch.idle());
+  watch.now += kInterval;
+  watch.cycle();
+  CHECK_FALSE(watch.idle());
+}
+
 TEST_CASE("Who has a turn and waits for nothing of its peer is watched no more") {
   PullWatch watch;
   for (const unsigned qpn : {kQpn, kOther}) watch.begin(qpn);
