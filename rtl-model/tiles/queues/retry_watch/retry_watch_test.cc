@@ -106,6 +106,15 @@ class RetryWatch : public Bench<Vretry_watch> {
   }
 };
 
+TEST_CASE("After a reset nobody is watched, and nothing waits") {
+  for (int i = 0; i < 4; ++i) {  // whatever it begins with
+    RetryWatch watch;
+    CHECK(watch.dut().idle_o);
+    CHECK_FALSE(watch.dut().ticks_o);
+    CHECK_FALSE(watch.dut().silent_valid_o);
+  }
+}
+
 TEST_CASE(
     "Who hears nothing is told behind one more time-out than it retries, and two more at most") {
   for (const unsigned timeout : {1u, 2u, 3u, 4u, 7u}) {
