@@ -136,6 +136,9 @@ TEST_CASE("What the driver writes is read, by each client, in each field") {
     CHECK(bits_of(qp.cfg) == bits_of(config()));
     CHECK(bits_of(qp.status) == bits_of(status(EXRNIC_QP_STATE_INIT)));
     CHECK(bits_of(qp.sq) == bits_of(QpSq{}));
+    CHECK(bits_of(qp.peer) == bits_of(QpPeer{}));
+    CHECK(bits_of(qp.refused) == bits_of(RefusedRequest{}));
+    CHECK(bits_of(qp.ended) == bits_of(QpEnded{}));
     CHECK(qp.sq_producer + qp.rq_producer + qp.rq_consumer + qp.ended.count == 0);
   }
   CHECK_FALSE(table.read(kOther).cfg.valid);
