@@ -88,7 +88,10 @@ def _of_line(line, code, verilog):
     for match in _NEGATION.finditer(code):
         yield "negation", line[:match.start()] + line[match.end():]
     for match in _NUMBER.finditer(code):
-        yield "number", line[:match.start()] + str(int(match.group()) + 1) + line[match.end():]
+        more = int(match.group()) + 1
+        if not verilog and code.strip() == "return 1;":  # of C: true, as any other number
+            more = 0
+        yield "number", line[:match.start()] + str(more) + line[match.end():]
     for match in _CONDITION.finditer(code):
         end = _closing(code, match.end() - 1)
         if end > 0:

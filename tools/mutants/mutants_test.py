@@ -34,6 +34,7 @@ class ChangesTest(unittest.TestCase):
         self.assertEqual(self.afters("a.c", "  return a < b;"), {"  return a >= b;"})
         self.assertEqual(self.afters("a.c", "  return a >= b;"), {"  return a < b;"})
         self.assertEqual(self.afters("a.cc", "  return true;"), {"  return false;"})
+        self.assertEqual(self.afters("a.c", "  return 1;"), {"  return 0;"})
 
     def test_comments_strings_types_and_assertions_stay(self):
         for line in ('// a == b', '  say("a == b");', '#include "a == b"', "  `EXRNIC_ALWAYS(a, b == c)",
