@@ -88,6 +88,7 @@ class Registers : public Bench<Vregisters> {
 
 TEST_CASE("After reset every register reads as the specification says") {
   Registers registers;
+  CHECK_FALSE(registers.dut().rsp_valid_o);
   const std::vector<std::pair<uint32_t, uint32_t>> expected = {
       {EXRNIC_REG_ID, 0x58524e43},
       {EXRNIC_REG_ABI_VERSION, EXRNIC_ABI_VERSION},

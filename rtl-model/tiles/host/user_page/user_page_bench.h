@@ -63,6 +63,7 @@ class UserPage : public Bench<Vuser_page> {
   };
   std::vector<FirmwareBell> firmware_bells;
   int writes = 0;
+  int reads = 0;  // of rows of queues
   Events<Vuser_page> events;
 
   void cycle() override {
@@ -70,6 +71,7 @@ class UserPage : public Bench<Vuser_page> {
     settle();
     qp_reader_.sample();
     events.sample();
+    reads += dut().qp_read_o + dut().srq_read_o;
     if (dut().producer_we_o) {
       ++writes;
       Qp& qp = qps[dut().producer_qpn_o];

@@ -258,6 +258,7 @@ TEST_CASE("A whole block for firmware rings for it, with its number and index, a
   CHECK(std::memcmp(&page.firmware_bells[0].block, &work, sizeof work) == 0);
   CHECK(page.accepted() == 1);
   CHECK(page.writes == 0);
+  CHECK(page.reads == 0);
   CHECK(page.wakes.empty());
 }
 

@@ -17,6 +17,18 @@ TEST_CASE("A doorbell of the owner moves the producer of its queue, then wakes t
   CHECK(page.refused() == 0);
 }
 
+TEST_CASE("Of each doorbell one row is read, and of a completion queue's none") {
+  UserPage page;
+  page.ring(send(1));
+  CHECK(page.reads == 1);
+  page.ring(share(1));
+  CHECK(page.reads == 2);
+  Store store = send(0);
+  store.offset = EXRNIC_DOORBELL_CQ;
+  page.ring(store);
+  CHECK(page.reads == 2);
+}
+
 TEST_CASE("The producer is written before the wake-up, so that the turn finds it") {
   UserPage page;
   page.dut().wake_ready_i = 0;

@@ -54,6 +54,9 @@ void check_quotes(const Message& message, const Head& quoted, unsigned bytes) {
 
 TEST_CASE("A terminate message is an untagged message of its own queue, number 1") {
   const Message m = message(EXRNIC_TERM_CODE_OPCODE, true, head(0xc1, 0x40), 100);
+  // T, L, reserved bits, versions, the opcode.
+  CHECK(m.ddp[0] == (0x40 | EXRNIC_DDP_VERSION));
+  CHECK(m.ddp[1] == (EXRNIC_RDMAP_VERSION << 6 | EXRNIC_RDMAP_OPCODE_TERMINATE));
   CHECK(exrnic_ddp_untagged_t(m.ddp.data()) == 0);
   CHECK(exrnic_ddp_untagged_last(m.ddp.data()) == 1);
   CHECK(exrnic_ddp_untagged_dv(m.ddp.data()) == EXRNIC_DDP_VERSION);
