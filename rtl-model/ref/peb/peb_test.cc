@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two PEBs and a bad network between them, under random transactions, judged by what their buses
 // see; and those that mean them no good.
+#include "rtl-model/ref/ddp_header.h"
 #include "rtl-model/ref/peb/testing/random_bus.h"
 #include "tests/support/seed.h"
 
@@ -277,6 +278,50 @@ TEST_CASE("PEB: frames of anybody change nothing between two that know each othe
   CHECK(pair.host.peb->counters().foreign > 0);
   CHECK(pair.host.peb->counters().lives == 0);
   CHECK(pair.device.peb->counters().lives == 0);
+}
+
+TEST_CASE("PEB: an introduction without a generation is refused, another one is not") {
+  for (const uint16_t generation : {0, 5}) {
+    CAPTURE(generation);
+    Network network(1);
+    Direction out{256, 512, Pair::patience()}, in{256, 512, Pair::patience()};
+    RandomBus device(config(2), Side::kDevice, network.random, out, in);
+    network.add(device);
+    device.assign(0, Peer{1, Pair::kGroup});
+    unsigned refusals = 0, accepted = 0;
+    network.watch = [&](const Frame& frame) {
+      const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+      if (exrnic_efe_src_node(efe) != 2) return;
+      refusals += exrnic_efe_refusal(efe) != 0;
+      accepted += exrnic_efe_ack(efe) == EXRNIC_INITIAL_SEQ + 1;
+    };
+    Frame frame;
+    frame.data.resize(EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES);
+    ref::Tagged header;
+    header.last = true;
+    header.stag = EXRNIC_INTRODUCTION_STAG;
+    header.to = EXRNIC_INTRODUCTION_PLAIN;
+    const auto ddp = ref::make_header(header);
+    frame.data.insert(frame.data.end(), ddp.begin(), ddp.end());
+    uint8_t* ethernet = frame.data.data();
+    uint8_t* efe = ethernet + EXRNIC_ETH_BYTES;
+    exrnic_eth_set_dst(ethernet, ref::mac_of(2));
+    exrnic_eth_set_src(ethernet, ref::mac_of(1));
+    exrnic_eth_set_ethertype(ethernet, EXRNIC_ETHERTYPE);
+    exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
+    exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN);
+    exrnic_efe_set_src_node(efe, 1);
+    exrnic_efe_set_session(efe, 7);
+    exrnic_efe_set_seq(efe, EXRNIC_INITIAL_SEQ);
+    exrnic_efe_set_dst_qpn(efe, EXRNIC_PEB_QPN + Pair::kGroup);
+    exrnic_efe_set_src_qpn(efe, EXRNIC_PEB_QPN + Pair::kGroup);
+    exrnic_efe_set_src_generation(efe, generation);
+    exrnic_efe_set_length(efe, ddp.size());
+    network.send(std::move(frame));
+    for (unsigned i = 0; i < 3000; ++i) network.step();
+    CHECK((refusals != 0) == (generation == 0));
+    CHECK((accepted != 0) == (generation != 0));
+  }
 }
 
 TEST_CASE("PEB: what cannot be is refused with the value") {

@@ -64,6 +64,17 @@ TEST_CASE("after reset no interrupt is enabled, and none is pending") {
   CHECK(retired[1].value == 0);
 }
 
+TEST_CASE("an address may overflow as a signed number") {
+  CpuBench cpu(
+      Program().starting_with(
+          {op("lui", {.rt = 1, .imm = 0x7fff}), op("ori", {.rs = 1, .rt = 1, .imm = 0xff00}),
+           op("sw", {.rs = 1, .rt = 1, .imm = 0x300}), op("lw", {.rs = 1, .rt = 2, .imm = 0x300})}),
+      1, 1);
+  const std::vector<Retired> retired = cpu.run(4);
+  for (const Retired& record : retired) CHECK_FALSE(record.is_exception);
+  CHECK(retired[3].value == 0x7fff'ff00);
+}
+
 TEST_CASE("results are used at once: one instruction a cycle") {
   CHECK(cycles_of({add(1, 1, 1), add(2, 1, 1), add(3, 2, 1), add(4, 3, 2), kNop}) == 4);
 }

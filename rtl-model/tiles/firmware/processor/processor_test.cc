@@ -471,11 +471,13 @@ constexpr uint32_t sw(unsigned rt, unsigned base, uint32_t offset) {
   return 0x2bu << 26 | base << 21 | rt << 16 | offset;
 }
 
-TEST_CASE("the timer raises its line, and a store to it lowers that") {
+TEST_CASE("the timer raises its line when it has run down, and a store to it lowers that") {
   Processor processor;
-  std::vector<uint32_t> program = {lui(8, EXRNIC_FW_DEVICES >> 16), addiu(9, 0, 20),
-                                   sw(9, 8, EXRNIC_REG_DEV_TIMER), lw(3, 8, EXRNIC_REG_DEV_LINES)};
-  program.insert(program.end(), 40, kNop);
+  std::vector<uint32_t> program = {lui(8, EXRNIC_FW_DEVICES >> 16), addiu(9, 0, 60),
+                                   sw(9, 8, EXRNIC_REG_DEV_TIMER)};
+  program.insert(program.end(), 10, kNop);
+  program.push_back(lw(3, 8, EXRNIC_REG_DEV_LINES));
+  program.insert(program.end(), 80, kNop);
   program.insert(program.end(), {lw(4, 8, EXRNIC_REG_DEV_LINES), sw(0, 8, EXRNIC_REG_DEV_TIMER),
                                  lw(5, 8, EXRNIC_REG_DEV_LINES), kBreak});
   processor.load_image(program);
@@ -484,6 +486,20 @@ TEST_CASE("the timer raises its line, and a store to it lowers that") {
   CHECK(gdb.debugger.read_register(3) == 0);
   CHECK(gdb.debugger.read_register(4) == 1u << EXRNIC_FW_LINE_TIMER);
   CHECK(gdb.debugger.read_register(5) == 0);
+}
+
+TEST_CASE("a processor that runs is not at rest, and has no version but what its firmware says") {
+  Processor processor;
+  CHECK(processor.load(EXRNIC_REG_FW_VERSION) == 0);
+  processor.start(firmware().payload);
+  processor.load_image({beq(0, 0, 0xffff), kNop});
+  CHECK(processor.rests());
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  CHECK(processor.load(EXRNIC_REG_FW_VERSION) == 0);
+  for (int i = 0; i < 100; ++i) {
+    processor.cycle();
+    CHECK_FALSE(processor.dut().idle_o);
+  }
 }
 
 TEST_CASE("the watch-dog does not bite a processor that dozes, and bites one that does not") {
