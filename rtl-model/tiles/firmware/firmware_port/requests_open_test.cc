@@ -35,6 +35,11 @@ class RequestsOpen : public Bench<Vrequests_open> {
     dut().open_qpn_i = qpn;
     cycle();
   }
+  void close(unsigned qpn) {
+    dut().close_i = 1;
+    dut().close_qpn_i = qpn;
+    cycle();
+  }
   void clear(unsigned qpn) {
     dut().clear_i = 1;
     dut().clear_qpn_i = qpn;
@@ -88,6 +93,19 @@ TEST_CASE("Who is cleared itself has lost nothing") {
     CHECK(open.woken.empty());
     CHECK_FALSE(open.is_lost(kQpn));
   }
+}
+
+TEST_CASE("Who has had an answer to each of its requests has lost nothing, others have") {
+  RequestsOpen open;
+  for (int i = 0; i < 3; ++i) open.open(kQpn);
+  for (int i = 0; i < 2; ++i) open.open(kOther);
+  for (int i = 0; i < 3; ++i) open.close(kQpn);
+  open.close(kOther);
+  open.lose();
+  open.end_walk();
+  CHECK(open.woken == std::vector{kOther});
+  CHECK_FALSE(open.is_lost(kQpn));
+  CHECK(open.is_lost(kOther));
 }
 
 }  // namespace
