@@ -30,6 +30,7 @@ TEST_CASE("An acknowledged work request becomes a completion with all its fields
   CHECK(completer.xlate.requests[0].ring);
   CHECK(completer.xlate.requests[0].pbl_address == kPbl);
   CHECK(completer.events[EXRNIC_COUNTER_CQES] == 1);
+  CHECK(completer.events.sum() == 1);
 }
 
 TEST_CASE("Success without the signaled flag, and segments before the last, leave no completion") {
