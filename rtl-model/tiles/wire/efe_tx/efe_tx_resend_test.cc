@@ -32,6 +32,23 @@ TEST_CASE("A frame counts as lost when a later one has arrived and it is old; it
   CHECK(tx.counters[EXRNIC_COUNTER_TIMEOUTS] == 0);
 }
 
+TEST_CASE(
+    "Each of several lost frames is resent with its own number, past those that have arrived") {
+  EfeTx tx;
+  for (uint16_t i = 0; i < 8; ++i) send(tx, 2, pattern(20, i), i);
+  tx.wait_for("eight frames", 600, [&] { return tx.frames.size() == 8; });
+  tx.frames.clear();
+  tx.run(kPatience);
+  tx.acknowledge(selective(2, kFirst, kFirst, 0b1101110));  // 0, 1 and 5 are missing
+  for (const uint16_t lost : {0, 1, 5}) {
+    const Frame frame = tx.next_frame(600);
+    CHECK(frame.seq() == kFirst + lost);
+    CHECK(frame.segment() == join(kTagged, pattern(20, lost)));
+  }
+  tx.run(100);
+  CHECK(tx.frames.empty());
+}
+
 TEST_CASE("Frames that arrive in another order are not resent") {
   EfeTx tx;
   for (uint16_t i = 0; i < 8; ++i) send(tx, 2, pattern(20, i), i);
