@@ -1107,6 +1107,22 @@ TEST_CASE(
   CHECK(other.events() == 1);
 }
 
+TEST_CASE("of a reduction of any round the peer is asked for its part of that round") {
+  for (const uint32_t round : {0u, 7u}) {
+    CAPTURE(round);
+    Node node;
+    reduce(node, 0, 0b110, round, 10);
+    node.commands.clear();
+    node.pass(4 * RETRY_NS);
+    const auto asks = left_to_peer(node, EXRNIC_FW_MESSAGE_KIND_ASK);
+    REQUIRE_FALSE(asks.empty());
+    CHECK(asks[0][MESSAGE_ID] == round);
+    hear_part(node, round, 1, 7, kPeer);
+    REQUIRE(node.events() == 1);
+    CHECK(node.event(0, 12) == 17);
+  }
+}
+
 TEST_CASE("each operation does what it says") {
   const uint32_t a = 0x8000'000c, b = 0x7000'000a;
   const std::pair<uint32_t, uint64_t> cases[] = {
