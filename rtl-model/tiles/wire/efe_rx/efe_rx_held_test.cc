@@ -203,6 +203,26 @@ TEST_CASE("A segment may be put off as often as it comes") {
   CHECK(rx.dut().idle_o);
 }
 
+TEST_CASE(
+    "What is held behind a segment that is put off is dropped, and its slots are free again") {
+  EfeRx rx;
+  refuse_first(rx);
+  for (unsigned i = 0; i < 60; ++i) {
+    rx.receive(numbered(1));
+    CHECK_FALSE(rx.take().stale);
+    for (const uint32_t number : {3, 5, 9, 30}) rx.receive(numbered(number));
+    CHECK(rx.refuse(kPeer, kFirst + 1) == EfeRx::Refused::kPutOff);
+    rx.place(kPeer);
+    rx.run(40);
+  }
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 0);
+  CHECK(rx.dut().idle_o);
+  std::vector<Frame> frames;
+  for (uint32_t number = 0; number < kRxSlots - 32; ++number) frames.push_back(numbered(number, 9));
+  rx.receive(frames);
+  CHECK(take_all(rx).size() == kRxSlots - 32);
+}
+
 TEST_CASE("A refusal of the peer's is not forgotten with its segments") {
   EfeRx rx;
   refuse_first(rx);
