@@ -247,7 +247,7 @@ def report(scores, number, seed, why):
              f"{number}", f"were drawn (seed {seed}). Those that make no difference do not count. Who survives otherwise shows a "
              "missing test.", "", "| block | tried | make no difference | killed of the others | score |", "|---|---|---|---|---|"]
     for name, score in [*((name, score_of(tried)) for name, tried in scores.items()), ("all", score_of(*scores.values()))]:
-        lines.append(f"| {name} | {score.count + score.same} | {score.same} | {score.killed} | {score.percent:.0f} % |")
+        lines.append(f"| {name} | {score.count + score.same} | {score.same} | {score.killed} | {int(score.percent)} % |")
 
     def those(wanted):
         return [change for tried in scores.values() for change, what in tried if what == wanted]
@@ -288,7 +288,7 @@ def main():
     def say(name, score):
         scores.append((name, score))
         print(f"  {_ROW:<26}{score.percent:>12.3f} {'%':<7}block {name}", flush=True)
-        print(f"{name}: {score.killed} of {score.count} killed, {score.percent:.0f} %", flush=True)
+        print(f"{name}: {score.killed} of {score.count} killed, {int(score.percent)} %", flush=True)
 
     for name in options.block or known:
         tried[name] = []
