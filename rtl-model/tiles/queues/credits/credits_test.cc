@@ -257,6 +257,21 @@ TEST_CASE("A limit rises with what its peer says, wakes once for each rise, and 
   CHECK(credits.limit() == 0);
 }
 
+TEST_CASE("A limit that comes is judged, then told: until then it is not idle") {
+  Credits credits;
+  CHECK(credits.dut().idle_o);
+  credits.dut().heard_i = 1;
+  pack(credits.dut().heard_what_i,
+       CreditUpdate{kPeer, kQpn, kPeerQpn, kPeerGeneration, kGeneration, 4});
+  credits.cycle();
+  CHECK_FALSE(credits.dut().idle_o);
+  credits.cycle();
+  CHECK(credits.dut().raised_o);
+  CHECK_FALSE(credits.dut().idle_o);
+  credits.cycle();
+  CHECK(credits.dut().idle_o);
+}
+
 TEST_CASE("Only the peer of a connected queue pair of RC can say anything") {
   Credits credits;
   const CreditUpdate good{kPeer, kQpn, kPeerQpn, kPeerGeneration, kGeneration, 5};
