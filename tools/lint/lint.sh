@@ -44,10 +44,11 @@ check_rtl() {
     -DEXRNIC_N_PEB_PORT=8 -DEXRNIC_DATA_W=256 -f rtl-model/peb/peb.f rtl-model/peb/exrnic_peb.sv
 }
 
-# Not the tests: cppcheck takes Catch2's macros for syntax errors.
+# Not the tests: cppcheck takes Catch2's macros for syntax errors. It remembers what it has said of a file.
 check_cpp() {
+  mkdir -p "$OUT/cppcheck"
   files '*.cc' '*.c' ':!kmod' ':!*_test.cc' | xargs -r cppcheck --quiet --error-exitcode=1 -j "$JOBS" \
-    --enable=warning,performance,portability --inline-suppr --std=c++17 \
+    --cppcheck-build-dir="$OUT/cppcheck" --enable=warning,performance,portability --inline-suppr --std=c++17 \
     --suppress=missingInclude --suppress=unusedFunction \
     --suppress=normalCheckLevelMaxBranches -I . -I rtl-model/gen
 }
