@@ -8,7 +8,7 @@
 namespace exrnic::trace {
 namespace {
 
-class Listener final : public Observer {
+class LastSeen final : public Observer {
  public:
   At last;
   void start(uint64_t /*period_ps*/, unsigned /*nodes*/) override {}
@@ -34,7 +34,7 @@ class Listener final : public Observer {
   void reset(const At& at) override { last = at; }
 };
 
-class Host final : public HostPort {
+class Outsider final : public HostPort {
  public:
   bool dma_read(uint64_t /*address*/, uint8_t* /*out*/, size_t /*length*/) override { return true; }
   bool dma_write(uint64_t /*address*/, const uint8_t* /*data*/, size_t /*length*/) override {
@@ -44,7 +44,7 @@ class Host final : public HostPort {
 };
 
 // An island of time, which stands where its last action ran.
-struct Island {
+struct OfTime {
   SimTime now = 0;
   EventQueue::Gate gate;
   EventQueue queue{now, gate, [] {}};
@@ -56,11 +56,11 @@ struct Island {
 };
 
 TEST_CASE("what an outside host notices in its turn it notices then, else when its node has it") {
-  Island node;
-  Island outside;
+  OfTime node;
+  OfTime outside;
   const HostClocks clocks{&node.queue, &outside.queue};
-  Host host;
-  Listener listener;
+  Outsider host;
+  LastSeen listener;
   TracedHost traced(listener, 3, clocks, host);
   const uint8_t byte = 0;
   outside.act(500, [&] { traced.dma_write(0, &byte, 1); });

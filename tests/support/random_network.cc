@@ -267,7 +267,7 @@ class Network {
   std::string run(unsigned steps) {
     const unsigned churn = 10 + below(60);
     for (unsigned step = 0; step < steps && problems_.size() < kMostProblems; ++step) {
-      this->step(churn);
+      happen(churn);
       if (below(2)) advance(below(8'000));
       collect();
     }
@@ -456,10 +456,8 @@ class Network {
     ++one.resets;
     one.rnic.start();
     equip(node);
-    for (unsigned which = 0; which < kAreas; ++which) {
-      end_region(node, static_cast<Which>(which));
+    for (unsigned which = 0; which < kAreas; ++which)
       register_anew(node, static_cast<Which>(which));
-    }
     one.rnic.register_again(one.source, kPd, EXRNIC_ACCESS_REMOTE_READ);
     one.rnic.register_again(one.counters, kPd,
                             EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_ATOMIC);
@@ -816,7 +814,7 @@ class Network {
 
   // ---- What happens
 
-  void step(unsigned churn) {
+  void happen(unsigned churn) {
     const Endpoint end = any_end();
     if (!at(end).paired && end.queue != kDatagrams) return;
     if (below(churn) == 0) return begin_anew(end);
