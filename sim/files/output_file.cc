@@ -31,10 +31,13 @@ OutputFile open_output(const std::string& path) {
   return file_of(fd, "wb");
 }
 
-OutputFile open_temporary() {
+std::string temporary_folder() {
   const char* const folder = std::getenv("TMPDIR");
-  std::string path =
-      std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/exrnic-XXXXXX";
+  return folder == nullptr || *folder == 0 ? "/tmp" : folder;
+}
+
+OutputFile open_temporary() {
+  std::string path = temporary_folder() + "/exrnic-XXXXXX";
   const int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return nullptr;
   ::unlink(path.c_str());

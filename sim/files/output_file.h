@@ -17,8 +17,9 @@ using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 // (ENXIO): to wait for a reader would hold the program.
 OutputFile open_output(const std::string& path);
 
-// One without a name, to be written and read, in the folder for such files (TMPDIR). Empty, with
-// errno, if there can be none.
+// The folder that TMPDIR names; else /tmp.
+std::string temporary_folder();
+// A file without a name there, to be written and read. Empty, with errno, if there can be none.
 OutputFile open_temporary();
 
 }  // namespace exrnic

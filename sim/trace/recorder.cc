@@ -168,8 +168,8 @@ void Recorder::spill() {
 
 void Recorder::give_up() {
   if (full_) return;
-  log_(std::string("trace: a temporary file of what happens here cannot be kept: ") +
-       std::strerror(errno) + "; the rest is left out");
+  log_("trace: a temporary file in " + temporary_folder() + ": " + std::strerror(errno) +
+       "; the rest of what happens here is left out. Set TMPDIR to a folder with more room");
   full_ = true;
 }
 

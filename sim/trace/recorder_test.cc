@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -186,6 +187,29 @@ TEST_CASE("many records wait in a file, and come out whole, twice over") {
     for (unsigned i = 0; i < kRecords; ++i)
       REQUIRE(again.told[i] == Listener::Told{i, fmt::format("{}: interrupt {}", i % 7, i)});
   }
+}
+
+TEST_CASE(
+    "where no temporary file can be, one line says so, and what was kept until then is whole") {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string folder = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/dev/null/none", 1);
+  std::vector<std::string> logged;
+  Recorder recorder(0, false, [&](const std::string& line) { logged.push_back(line); });
+  constexpr unsigned kRecords = 100'000;
+  for (unsigned i = 0; i < kRecords; ++i) recorder.interrupt({0, SimTime{i}}, i);
+  if (before == nullptr)
+    ::unsetenv("TMPDIR");
+  else
+    ::setenv("TMPDIR", folder.c_str(), 1);
+  REQUIRE(logged.size() == 1);
+  CHECK(logged[0].find("/dev/null/none: Not a directory") != std::string::npos);
+  Listener again;
+  play_all(recorder, 3000, again);
+  REQUIRE(again.told.size() > 1000);
+  REQUIRE(again.told.size() < kRecords);
+  for (unsigned i = 0; i < again.told.size(); ++i)
+    REQUIRE(again.told[i] == Listener::Told{i, fmt::format("0: interrupt {}", i)});
 }
 
 TEST_CASE("what may still be preceded by something older is not given away") {

@@ -18,6 +18,7 @@
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
 #include "tests/support/pair.h"
+#include "tests/support/seed.h"
 
 namespace exrnic::testing {
 namespace {
@@ -26,11 +27,6 @@ constexpr unsigned kOperations = 250;  // of one program; exrnic-soak has the sa
 constexpr unsigned kPrograms = 40;     // 10^4 operations
 constexpr unsigned kSteps = 400;
 constexpr unsigned kDrivers = 10;
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 std::vector<unsigned> kept() {
   std::vector<unsigned> numbers;

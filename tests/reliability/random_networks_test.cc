@@ -11,15 +11,11 @@
 #include "rtl-model/ref/ref_core.h"
 #include "tests/support/faulty_core.h"
 #include "tests/support/random_network.h"
+#include "tests/support/seed.h"
 #include "tests/support/test_cores.h"
 
 namespace exrnic::testing {
 namespace {
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 void live_in_networks(uint64_t networks, unsigned steps) {
   const bool replay = std::getenv("EXRNIC_SEED") != nullptr;

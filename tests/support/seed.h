@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The seed of a random test: EXRNIC_SEED if that is set, to repeat a run; else a new one.
+// What a random test is told by its environment: EXRNIC_SEED, to repeat a run, and other numbers.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,12 @@
 
 namespace exrnic::testing {
 
-inline uint64_t draw_seed() {
-  const char* given = std::getenv("EXRNIC_SEED");
-  return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
+inline uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 0) : otherwise;
 }
+
+// EXRNIC_SEED if that is set; else a new one.
+inline uint64_t draw_seed() { return number_of("EXRNIC_SEED", std::random_device{}()); }
 
 }  // namespace exrnic::testing

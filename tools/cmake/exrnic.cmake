@@ -78,7 +78,7 @@ function(exrnic_run_test name)
   endforeach()
 endfunction()
 
-# exrnic_long_tests(NAME...): these take more than some seconds, and are of this folder.
+# exrnic_long_tests(NAME...): these take more than some ten seconds, and are of this folder.
 function(exrnic_long_tests)
   set_tests_properties(${ARGN} PROPERTIES LABELS long)
 endfunction()
