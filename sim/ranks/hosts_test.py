@@ -143,7 +143,7 @@ class HostsTest(unittest.TestCase):
 
     def test_what_a_trace_draws_goes_on_in_order_of_time(self):
         run, ranks = self.start("--trace", "trace.json")
-        programs = [subprocess.Popen([TICKETS, "--nodes", str(_NODES), "--tickets", "30"], cwd=self.path,
+        programs = [subprocess.Popen([TICKETS, "--nodes", str(_NODES), "--tickets", "300"], cwd=self.path,
                                      env={**os.environ, "VL_DEVICE": f"sim:{node}.sock"}, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT, text=True) for node in range(_NODES)]
         self.end_well(programs)
