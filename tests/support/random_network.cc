@@ -307,8 +307,14 @@ class Network {
   void later(std::function<void()> action) {
     later_.emplace_back(testbed_.now_ns() + kArrivalNs, std::move(action));
   }
+  // Each look at its own time.
   void advance(uint64_t ns) {
-    testbed_.run_for(ns);
+    const uint64_t end = testbed_.now_ns() + ns;
+    while (!later_.empty() && later_.front().first < end) {
+      testbed_.run_for(later_.front().first - std::min(later_.front().first, testbed_.now_ns()));
+      look();
+    }
+    testbed_.run_for(end - testbed_.now_ns());
     look();
   }
   void look() {
@@ -483,11 +489,17 @@ class Network {
     area.region.stag = (area.region.stag & ~0xffu) | ((area.region.stag + 1) & 0xff);
     member(node).rnic.register_again(area.region, kPd, area.access);
   }
+  // While messages for it are under way.
   void invalidate(unsigned node, Which which) {
     Member& one = member(node);
+    for (const Endpoint& end : all_ends())
+      if (end.queue != kDatagrams && at(end).peer.node == node && at(end).connected &&
+          at(end).posted.size() < kMostWork)
+        push(end, false);
+    advance(below(3'000));
     one.rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{one.areas[which].region.stag});
     end_region(node, which);
-    advance(below(2) ? 0 : kArrivalNs + below(20'000));
+    advance(below(4) ? kArrivalNs + below(20'000) : 0);
     for (size_t i = 0; i < kKinds[which].slices; ++i)
       thaw({node, which, i}, "its region is invalidated");
     register_anew(node, which);
