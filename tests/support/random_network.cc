@@ -28,6 +28,7 @@ constexpr uint32_t kQkey = 0x2517;
 constexpr uint32_t kFirstQpn = 20;
 constexpr unsigned kQueues = 6;  // of a node; the last one is of UD, without a peer
 constexpr unsigned kDatagrams = kQueues - 1;
+constexpr unsigned kNoQueue = kQueues;
 constexpr size_t kMostWork = 20, kMostReceives = 24;  // under way, of a queue pair
 constexpr uint64_t kArrivalNs = 2'000;                // of what is on its way to host memory
 constexpr uint64_t kPatienceNs = 50'000'000;
@@ -64,7 +65,8 @@ struct Area {
     Bytes before;
     uint32_t offset = 0;
     Bytes message;                // that may be at `offset`
-    std::optional<Bytes> frozen;  // what it must stay, for now
+    std::optional<Bytes> frozen;  // what it must stay until it thaws
+    unsigned frozen_by = 0;       // queue pair that was reset; kNoQueue: its region was invalidated
   };
   Region region;
   uint32_t access = 0;
@@ -363,6 +365,7 @@ class Network {
   }
   // Its message has ended: `whole`, or nobody knows.
   void settle(const Place& place, bool whole) {
+    thaw(place);
     Area::Slice& one = slice(place);
     const Bytes now = content(place);
     for (size_t i = 0; i < now.size(); ++i) {
@@ -383,18 +386,26 @@ class Network {
     slice(place).frozen.reset();
   }
   // Nothing may change in it any more, from when what is under way to memory is there.
-  void freeze(const Place& place, std::function<bool()> still) {
-    later([this, place, still = std::move(still), message = slice(place).message] {
-      if (slice(place).taken && slice(place).message == message && still())
-        slice(place).frozen = content(place);
+  void freeze(const Place& place, unsigned queue, std::function<bool()> still) {
+    later([this, place, queue, still = std::move(still), message = slice(place).message] {
+      Area::Slice& one = slice(place);
+      if (!one.taken || one.message != message || !still()) return;
+      one.frozen = content(place);
+      one.frozen_by = queue;
     });
   }
-  void thaw(const Place& place, const char* why) {
-    if (!slice(place).taken || !slice(place).frozen) return;
-    const Bytes before = std::exchange(slice(place).before, {});
-    expect(place, *slice(place).frozen, why);
-    slice(place).before = before;
-    slice(place).frozen.reset();
+  void thaw(const Place& place) {
+    Area::Slice& one = slice(place);
+    if (!one.taken || !one.frozen) return;
+    const Bytes before = one.before;
+    expect(place, *one.frozen,
+           one.frozen_by == kNoQueue ? "its region is invalidated" : "its queue pair was reset");
+    one.before = before;
+    one.frozen.reset();
+  }
+  void thaw_all(unsigned node, Which which, unsigned queue) {
+    for (size_t i = 0; i < kKinds[which].slices; ++i)
+      if (slice({node, which, i}).frozen_by == queue) thaw({node, which, i});
   }
 
   // ---- Nodes
@@ -479,7 +490,7 @@ class Network {
     for (size_t i = 0; i < kKinds[which].slices; ++i) {
       const Place place{node, which, i};
       if (slice(place).taken)
-        freeze(place, [this, place, key = member(node).areas[which].region.stag] {
+        freeze(place, kNoQueue, [this, place, key = member(node).areas[which].region.stag] {
           return member(place.node).areas[place.area].region.stag == key;
         });
     }
@@ -500,8 +511,7 @@ class Network {
     one.rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{one.areas[which].region.stag});
     end_region(node, which);
     advance(below(4) ? kArrivalNs + below(20'000) : 0);
-    for (size_t i = 0; i < kKinds[which].slices; ++i)
-      thaw({node, which, i}, "its region is invalidated");
+    for (unsigned queue = 0; queue <= kNoQueue; ++queue) thaw_all(node, which, queue);
     register_anew(node, which);
   }
 
@@ -510,10 +520,7 @@ class Network {
   void connect(const Endpoint& end) {
     End& one = at(end);
     if (one.connected) return;
-    for (const Endpoint& other : all_ends())
-      for (const Posted& posted : at(other).posted)
-        if (posted.to && posted.to_life < one.life && is_at(other, end))
-          thaw(*posted.to, "its queue pair was reset");
+    for (const Which which : {kSink, kLargeSink}) thaw_all(end.node, which, end.queue);
     RnicDriver& rnic = member(end.node).rnic;
     Rnr patience{1, EXRNIC_RNR_RETRY_ENDLESS};
     if (!last_ && below(2)) {
@@ -562,12 +569,18 @@ class Network {
     for (const Endpoint& other : all_ends())
       for (const Posted& posted : at(other).posted)
         if (posted.to && posted.to->area != kLanding && is_at(other, end))
-          freeze(*posted.to, [this, end, life = one.life] {
+          freeze(*posted.to, end.queue, [this, end, life = one.life] {
             return at(end).life == life && !at(end).connected;
           });
   }
 
+  // Half of them while messages for it are under way.
   void begin_anew(const Endpoint& end) {
+    if (end.queue != kDatagrams && at(at(end).peer).connected && below(2)) {
+      for (size_t i = at(at(end).peer).posted.size(); i < kMostWork / 2; ++i)
+        push(at(end).peer, false);
+      advance(below(3'000));
+    }
     end_life(end);
     if (end.queue == kDatagrams || below(4) == 0) return;
     const Endpoint peer = at(end).peer;
